@@ -1,0 +1,42 @@
+"""The seam between what is to be computed and where: a store of tables that can run rule plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from tidelog.plan.nodes import RulePlan
+from tidelog.plan.statistics import Statistics
+
+
+class Backend(Protocol):
+    """Tables for a program's relations. Columns of a table have the kinds of the schema (see `facts.columns`).
+
+    A round: `derive` stages the rows that are neither stored nor staged yet; `advance` makes what is staged the delta.
+    """
+
+    def insert(self, relation: str, rows: pa.Table) -> int:
+        """Adds `rows` to the stored table and returns how many were new. They count as old, not as delta."""
+        ...
+
+    def derive(self, rules: Sequence[RulePlan]) -> Mapping[int, int]:
+        """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
+        ...
+
+    def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
+        """Stores what is staged as the new delta of each relation (the former delta becomes old); its sizes."""
+        ...
+
+    def table(self, relation: str) -> pa.Table:
+        """All stored rows."""
+        ...
+
+    def clear(self, relation: str) -> None:
+        """Forgets every row of `relation`."""
+        ...
+
+    def statistics(self) -> Statistics:
+        """What `order_joins` asks."""
+        ...

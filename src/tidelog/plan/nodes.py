@@ -1,0 +1,168 @@
+"""The plan: relational algebra whose columns are named by the variables of the rule, over frozen nodes.
+
+A node gives a bag of rows. Two columns of the same name are the same variable, so joins are natural joins.
+Terms inside nodes are `Variable`, `Constant`, `Call` and `Cast` of the syntax tree, with their kinds filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from tidelog.analysis.checked import ClosureGroup
+from tidelog.language.syntax_tree import AggregateFunction, Comparison, Constant, Term, Test
+from tidelog.schema import Kind, Schema, Value
+from tidelog.span import NOWHERE, Span
+
+
+class Version(Enum):
+    """Which rows of a relation a scan reads. FULL is OLD and DELTA together."""
+
+    FULL = "full"
+    OLD = "old"
+    DELTA = "delta"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The rows of a relation: a name binds a column, the same name twice or a constant filters, None ignores."""
+
+    relation: str
+    columns: tuple[str | Constant | None, ...]
+    version: Version = Version.FULL
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One row without columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Rows that stand in the text. `kinds` are the kinds of the columns."""
+
+    columns: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows that agree on all shared names; the product when there is none."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Antijoin:
+    """Rows of `left` that agree with no row of `right` on the shared names."""
+
+    left: Node
+    right: Node
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Rows of `input` for which `condition` holds."""
+
+    input: Node
+    condition: Comparison | Test
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """Rows of `input` with one more column, `name` = `value`."""
+
+    input: Node
+    name: str
+    value: Term
+    kind: Kind
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Each row of `input` once for every value from `start` up to but not including `end`, counted by `step`."""
+
+    input: Node
+    name: str
+    start: Term
+    end: Term
+    step: Term | None
+    kind: Kind
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupJoin:
+    """Rows of `left` with one more column: `function` of `value` over the rows of `right` that agree with it on `keys`.
+
+    Where no row agrees: 0 for count and sum, and the row of `left` is dropped for min, max and mean. `right` is a bag:
+    equal rows count each.
+    """
+
+    left: Node
+    right: Node
+    keys: tuple[str, ...]
+    function: AggregateFunction
+    value: Term | None
+    name: str
+    kind: Kind
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The different values of `columns` among the rows of `input`."""
+
+    input: Node
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """For each row of `input`, the row of these terms: what a rule's head asks for."""
+
+    input: Node
+    columns: tuple[Term, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+Node: TypeAlias = Scan | Unit | Values | Join | Antijoin | Select | Extend | Range | GroupJoin | Distinct | Project
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """How one rule, or one delta version of it, adds to `head`. `id`, `span` and `text` are those of the user's rule."""
+
+    id: int
+    head: str
+    node: Node
+    span: Span
+    text: str
+    kinds: Mapping[str, Kind] = field(compare=False, repr=False)
+    order: tuple[int, ...] | None = None
+    """The order of atoms that a `.plan` asks for, counted from 0 in text order; None leaves it to `order_joins`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StratumPlan:
+    """`once` runs first; `rounds` (one plan for each delta version) run until nothing new comes."""
+
+    relations: tuple[str, ...]
+    once: tuple[RulePlan, ...]
+    rounds: tuple[RulePlan, ...]
+    closures: tuple[ClosureGroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    schemas: Mapping[str, Schema]
+    strata: tuple[StratumPlan, ...]
+    size_limits: Mapping[str, int]
