@@ -139,7 +139,7 @@ Node: TypeAlias = Scan | Unit | Values | Join | Antijoin | Select | Extend | Ran
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """How one rule, or one delta version of it, adds to `head`. `id`, `span` and `text` are those of the user's rule."""
+    """How a rule, or one delta version of it, adds to `head`. `id`, `span` and `text` are those of the user's rule."""
 
     id: int
     head: str
@@ -153,12 +153,17 @@ class RulePlan:
 
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
-    """`once` runs first; `rounds` (one plan for each delta version) run until nothing new comes."""
+    """`once` runs first; `rounds` (one plan for each delta version) run until nothing new comes.
+
+    `first` has the rules of `rounds` with every scan FULL: it runs before the rounds when the relations had rows at the
+    start, because those rows are in no delta.
+    """
 
     relations: tuple[str, ...]
     once: tuple[RulePlan, ...]
     rounds: tuple[RulePlan, ...]
     closures: tuple[ClosureGroup, ...] = ()
+    first: tuple[RulePlan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Takes rule plans and Spark tables, returns Spark tables. Empty so far."""

@@ -1,0 +1,56 @@
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/runtime.stamp
+DEVELOPMENT := $(VENV)/development.stamp
+CODE := src tests benchmarks
+COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+.PHONY: demo test check bench fmt lock clean
+.DEFAULT_GOAL := demo
+
+demo: $(RUNTIME)  ## set everything up and run a real program
+	@$(BIN)/python examples/demo.py
+
+test: check  ## every check and every test, with its own set-up
+	$(BIN)/python -m pytest -n $(WORKERS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/kernels-checked $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
+
+check: $(DEVELOPMENT)  ## style, types and the direction of imports
+	$(BIN)/ruff check $(CODE) examples
+	$(BIN)/ruff format --check $(CODE) examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEVELOPMENT)  ## the benchmark table, against DuckDB in the same run
+	$(BIN)/python -m benchmarks
+
+fmt: $(DEVELOPMENT)  ## put the code into the house format
+	$(BIN)/ruff check --fix $(CODE) examples
+	$(BIN)/ruff format $(CODE) examples
+
+lock: $(DEVELOPMENT)  ## choose the newest versions of everything again
+	$(BIN)/python -m pip install --quiet uv
+	$(COMPILE) --upgrade --output-file requirements/runtime.lock
+	$(COMPILE) --upgrade --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+
+$(RUNTIME): requirements/runtime.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/runtime.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEVELOPMENT): requirements/dev.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@ $(RUNTIME)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidelog needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)

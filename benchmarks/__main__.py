@@ -1,0 +1,87 @@
+"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import CalledProcessError
+
+from benchmarks.measure import SYSTEMS
+from benchmarks.runner import TIDELOG, Settings, run_all
+from benchmarks.startup import measure_startup
+from benchmarks.table import main_table, order_line, ready_table, startup_table
+from benchmarks.workloads import ALL, DEFAULT_DATA, WORKLOADS
+
+START_UP = "startup"
+PEERS = [system for system in SYSTEMS if system != TIDELOG]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0, or 1 when a run failed or two systems did not agree."""
+    options = read_options(arguments)
+    names = options.names or [*(workload.name for workload in ALL if not workload.on_request), START_UP]
+    settings = Settings(tuple(options.peers), options.jobs, options.repeat, options.data, options.timeout)
+    results = list(run_all([WORKLOADS[name] for name in names if name != START_UP], settings))
+    complaints = [complaint for result in results for complaint in result.complaints()]
+    show(describe_machine(settings))
+    if results:
+        show(main_table(results, settings.peers))
+        show(order_line(results))
+        show(ready_table(results, settings.peers))
+    if START_UP in names:
+        try:
+            show(startup_table(measure_startup(settings.repeat)))
+        except CalledProcessError as failed:
+            complaints.append(f"start-up: the small program failed with exit code {failed.returncode}")
+    for complaint in complaints:
+        print(f"*** {complaint}", file=sys.stderr)
+    return 1 if complaints else 0
+
+
+def show(part: str) -> None:
+    if part:
+        print(f"{part}\n", flush=True)
+
+
+def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures Tidelog beside its peers.")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        choices=[*WORKLOADS, START_UP],
+        metavar="name",
+        help=f"workloads, or '{START_UP}' (default: all that do not take minutes): {', '.join(WORKLOADS)}",
+    )
+    parser.add_argument("--jobs", type=thread_counts, default=(1, 2), help="numbers of threads (default: 1,2)")
+    parser.add_argument("--repeat", type=positive, default=3, help="runs of each, of which the median counts")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="systems to compare with")
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds that one run may take")
+    return parser.parse_args(arguments)
+
+
+def thread_counts(text: str) -> tuple[int, ...]:
+    return tuple(positive(part) for part in text.split(","))
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
+    return value
+
+
+def describe_machine(settings: Settings) -> str:
+    """One line that says where the figures come from."""
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
+        f"medians of {settings.repeat}, warm kernel cache, seconds and MB (10⁶ bytes)"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Bodies without disjunctions: takes a body, returns one for each way to choose among its alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, product
+from math import prod
+
+from tidelog.analysis.traversal import Body
+from tidelog.errors import Diagnostic
+from tidelog.language.syntax_tree import Disjunction, Literal, Truth
+from tidelog.span import Span
+
+MOST_ALTERNATIVES = 10_000
+
+
+def alternatives(body: Body) -> list[Body]:
+    """The disjunctive normal form of `body`; what is `false` is left out, and so is every `true`."""
+    choices = product(*(_choices(literal) for literal in body))
+    return [tuple(chain.from_iterable(choice)) for choice in choices]
+
+
+def _choices(literal: Literal) -> Iterable[Body]:
+    match literal:
+        case Disjunction(alternatives=parts):
+            return [body for part in parts for body in alternatives(part)]
+        case Truth(value=value):
+            return [()] if value else []
+        case _:
+            return [(literal,)]
+
+
+def check_alternatives(body: Body, span: Span) -> Diagnostic | None:
+    """A diagnostic for a body that stands for too many bodies without disjunctions."""
+    number = _count(body)
+    if number <= MOST_ALTERNATIVES:
+        return None
+    return Diagnostic(
+        "D409",
+        f"the disjunctions of this rule stand for {number} rules, more than {MOST_ALTERNATIVES}",
+        span,
+        "give a group of alternatives a relation of its own",
+    )
+
+
+def _count(body: Body) -> int:
+    return prod(sum(map(_count, literal.alternatives)) if isinstance(literal, Disjunction) else 1 for literal in body)

@@ -1,0 +1,127 @@
+"""The in-process backend: relations of ids in memory, rules as compiled kernels over them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.store import Store
+from tidelog.backends.local.translate import Body, survivors, translate
+from tidelog.facts.columns import arrow_schema
+from tidelog.facts.membership import Rows
+from tidelog.facts.relation import Relation
+from tidelog.plan.nodes import Node, RulePlan
+from tidelog.plan.statistics import Statistics
+from tidelog.schema import Schema
+
+_WORTH_SHARING = 1 << 12
+"""Rows to start from, below which one thread does the work."""
+
+_SHARE = 1 << 19
+"""Rows each thread derives before the team looks which of them are new."""
+
+
+class LocalBackend:
+    """`Backend` in this process. `jobs` is the number of threads that share the work of a round."""
+
+    def __init__(self, schemas: Mapping[str, Schema], jobs: int = 1) -> None:
+        self._schemas = schemas
+        self._store = Store(schemas)
+        self._bodies: dict[int, tuple[Node, Body]] = {}
+        self._jobs = jobs
+        self._team = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
+
+    def insert(self, relation: str, rows: pa.Table) -> int:
+        schema = self._schemas[relation]
+        ids = np.zeros((rows.num_rows, max(1, schema.arity)), np.int32)
+        for number, attribute in enumerate(schema.attributes):
+            ids[:, number] = self._store.values.encode(attribute.kind, rows.column(number))
+        return self._store.relations[relation].insert(ids)
+
+    def derive(self, rules: Sequence[RulePlan]) -> Mapping[int, int]:
+        derived: dict[int, int] = {}
+        for rule in rules:
+            head = self._store.relations[rule.head]
+            evaluation = Evaluation(self._store, rule, survivors)
+            body = self._body(rule)
+            body.prepare(evaluation)
+            for rows, count in self._rows(body, head, evaluation):
+                derived[rule.id] = derived.get(rule.id, 0) + count
+                head.stage(rows)
+            head.settle()
+        return derived
+
+    def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
+        return {name: self._store.relations[name].advance() for name in relations}
+
+    def table(self, relation: str) -> pa.Table:
+        stored = self._store.relations[relation]
+        rows = stored.rows[: stored.stored]
+        schema = self._schemas[relation]
+        if not schema.arity:
+            return pa.table({"": pa.nulls(rows.shape[0])}).select([])
+        columns = [
+            self._store.values.decode(attribute.kind, np.ascontiguousarray(rows[:, number]))
+            for number, attribute in enumerate(schema.attributes)
+        ]
+        return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
+
+    def clear(self, relation: str) -> None:
+        self._store.clear(relation)
+        self._bodies.clear()
+
+    def statistics(self) -> Statistics:
+        return self._store
+
+    def _body(self, rule: RulePlan) -> Body:
+        """The steps of `rule`, translated when its plan is seen for the first time."""
+        known = self._bodies.get(id(rule.node))
+        if known is None or known[0] is not rule.node:
+            known = self._bodies[id(rule.node)] = (rule.node, translate(rule, self._store))
+        return known[1]
+
+    def _rows(self, body: Body, head: Relation, evaluation: Evaluation) -> Iterator[tuple[Rows, int]]:
+        """The rows that `body` gives, some at a time, each with the number of rows that were derived.
+
+        A team derives side by side, leaves out what the head has already, and stops now and then, always after the
+        same rows, so that what is new can be added to the head. So the answer does not depend on who was quicker.
+        """
+        morsels = list(body.source.morsels(evaluation))
+        if self._team is None or sum(morsel.size for morsel in morsels) < _WORTH_SHARING:
+            for rows in body.run(iter(morsels), evaluation):
+                yield rows, rows.shape[0]
+            return
+        pieces = list(_pieces(morsels, self._jobs))
+        streams = [body.run(iter(pieces[number :: self._jobs]), evaluation) for number in range(self._jobs)]
+        while streams:
+            taken = list(self._team.map(_take, streams, itertools.repeat(head)))
+            yield from itertools.chain.from_iterable(rows for rows, _ in taken)
+            head.settle()
+            streams = [stream for stream, (_, is_done) in zip(streams, taken, strict=True) if not is_done]
+
+
+def _pieces(morsels: list[Batch], size: int) -> Iterator[Batch]:
+    """The rows of `morsels` in pieces small enough that each of `size` threads gets several."""
+    total = sum(morsel.size for morsel in morsels)
+    piece = max(1 << 10, min(1 << 14, total // (8 * size)))
+    for morsel in morsels:
+        for start in range(0, morsel.size, piece):
+            yield Batch(morsel.rows[start : start + piece], morsel.names)
+
+
+def _take(stream: Iterator[Rows], head: Relation) -> tuple[list[tuple[Rows, int]], bool]:
+    """Batches of `stream` up to a share of rows, without rows that `head` has, and whether the stream has ended."""
+    taken: list[tuple[Rows, int]] = []
+    size = 0
+    for rows in stream:
+        taken.append((head.unknown(rows), rows.shape[0]))
+        size += rows.shape[0]
+        if size >= _SHARE:
+            return taken, False
+    return taken, True

@@ -1,0 +1,62 @@
+"""One run of a rule: what its steps read, and what happens to rows for which an expression has no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.parts import Part
+from tidelog.backends.local.store import Store
+from tidelog.errors import EvaluationError
+from tidelog.plan.nodes import RulePlan
+from tidelog.schema import Kind
+from tidelog.span import Span
+
+Survivors: TypeAlias = Callable[[Batch, tuple[Part, ...], "Evaluation"], Batch]
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """`survivors` gives the rows of a batch for which all decidable parts of the rest of a body hold."""
+
+    store: Store
+    rule: RulePlan
+    survivors: Survivors
+    collects: bool = False
+    failures: list[tuple[Batch, str]] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        return self.rule.kinds  # type: ignore[return-value]
+
+    def collecting(self) -> Evaluation:
+        """The same for the body of an aggregate: rows without a value are noted in `failures`."""
+        return Evaluation(self.store, self.rule, self.survivors, collects=True)
+
+    def fail(self, batch: Batch, rest: tuple[Part, ...], span: Span, reason: str) -> None:
+        """Takes rows for which the expression at `span` has no value.
+
+        They matter only if the `rest` of the body holds for them as far as it can be decided without the expression:
+        then it is an error, or a failure of the group that an aggregate is computed for.
+        """
+        if not batch.size:
+            return
+        left = self.survivors(batch, rest, self)
+        if not left.size:
+            return
+        if self.collects:
+            self.failures.append((left, reason))
+        else:
+            raise EvaluationError(f"{reason}{self._example(left)} in the rule {self.rule.text}", span)
+
+    def _example(self, batch: Batch) -> str:
+        """The values of the user's variables in the first row of `batch`."""
+        values = self.store.values
+        shown = [
+            f"{name} = {values.decode(self.kinds[name], batch.column(name)[:1].copy())[0].as_py()!r}"
+            for name in sorted(batch.names)
+            if name.isidentifier() and name in self.kinds
+        ]
+        return f" for {', '.join(shown)}" if shown else ""

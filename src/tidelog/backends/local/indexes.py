@@ -1,0 +1,136 @@
+"""Indexes over a relation's rows, kept up to date as it grows: the rows of one key lie side by side, oldest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.facts.membership import Rows, RowSet
+from tidelog.facts.relation import Relation
+from tidelog.kernels import jit
+from tidelog.kernels.blocks import (
+    EMPTY_COUNTS,
+    append_blocks,
+    lay_out_blocks,
+    probe_blocks,
+    repack_blocks,
+    room_needed,
+    set_old,
+)
+from tidelog.plan.nodes import Version
+
+Positions = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """For each probing row, a range of rows of `payload`."""
+
+    begins: Positions
+    lengths: Positions
+    payload: Rows
+    total: int
+
+
+class Index:
+    """The rows of `relation` by the values of its `key` columns; `payload_columns` are the others.
+
+    A key of one column is a group number as it stands, since ids are dense; wider keys are numbered.
+    """
+
+    def __init__(self, relation: Relation, key: tuple[int, ...]) -> None:
+        self._relation = relation
+        self._key = np.array(key, np.int64)
+        self.payload_columns = tuple(column for column in range(relation.width) if column not in key)
+        self._columns = np.array(self.payload_columns, np.int64)
+        self._groups = RowSet(len(key)) if len(key) > 1 else None
+        self._starts = np.zeros(0, np.int64)
+        self._counts = np.zeros(0, np.int32)
+        self._olds = np.zeros(0, np.int32)
+        self._rooms = np.zeros(0, np.int32)
+        self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
+        self._tail = 0
+        self._end = 0
+        self._delta_start = 0
+
+    def probe(self, rows: Rows, columns: npt.NDArray[np.int64], version: Version) -> Matches:
+        """The matches of each row of `rows`, whose `columns` hold the key."""
+        self.catch_up()
+        groups = self._find_groups(rows, columns)
+        begins = np.empty(groups.size, np.int64)
+        lengths = np.empty(groups.size, np.int64)
+        lows = self._olds if version is Version.DELTA else EMPTY_COUNTS
+        highs = self._olds if version is Version.OLD else self._counts
+        total = probe_blocks(groups, self._starts, lows, highs, begins, lengths)
+        return Matches(begins, lengths, self._payload, int(total))
+
+    def distinct(self) -> int:
+        """How many different keys there are."""
+        self.catch_up()
+        return self._groups.count if self._groups is not None else int(np.count_nonzero(self._counts))
+
+    def catch_up(self) -> None:
+        """Takes in the rows stored since the last look, and what has become old."""
+        relation = self._relation
+        if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
+            return
+        self._append(self._end, relation.delta_start)
+        aged = self._number_groups(self._delta_start, relation.delta_start)
+        set_old(aged, self._counts, self._olds)
+        self._append(max(self._end, relation.delta_start), relation.stored)
+        self._end, self._delta_start = relation.stored, relation.delta_start
+
+    def _append(self, start: int, end: int) -> None:
+        if start >= end:
+            return
+        jit.work(end - start)
+        groups = self._number_groups(start, end)
+        if self._tail == 0:
+            self._tail = int(lay_out_blocks(groups, self._starts, self._counts, self._rooms))
+            self._payload = np.empty((self._tail, self._columns.size), np.int32)
+        reached = 0
+        while True:
+            reached, self._tail = append_blocks(
+                groups, self._relation.rows, start, self._columns, reached,
+                self._starts, self._counts, self._rooms, self._payload, self._tail,
+            )  # fmt: skip
+            if reached == groups.size:
+                return
+            self._make_room(groups.size - reached)
+
+    def _make_room(self, rows: int) -> None:
+        target = np.empty((int(room_needed(self._counts)) + 4 * rows, self._columns.size), np.int32)
+        self._tail = int(repack_blocks(self._starts, self._counts, self._rooms, self._payload, target))
+        self._payload = target
+
+    def _number_groups(self, start: int, end: int) -> Rows:
+        """Group numbers of the relation's rows from `start` to `end`, with room for each of them in the arrays."""
+        rows = self._relation.rows[start:end]
+        if self._groups is not None:
+            groups = self._groups.number(rows, self._key)
+            needed = self._groups.count
+        else:
+            groups = np.ascontiguousarray(rows[:, self._key[0]]) if self._key.size else np.zeros(len(rows), np.int32)
+            needed = int(groups.max(initial=-1)) + 1
+        if needed > self._starts.size:
+            room = max(needed, self._starts.size + self._starts.size // 2)
+            self._starts = _longer(self._starts, room)
+            self._counts = _longer(self._counts, room)
+            self._olds = _longer(self._olds, room)
+            self._rooms = _longer(self._rooms, room)
+        return groups
+
+    def _find_groups(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Rows:
+        if self._groups is not None:
+            return self._groups.find(rows, columns)
+        if columns.size:
+            return np.ascontiguousarray(rows[:, columns[0]])
+        return np.zeros(rows.shape[0], np.int32)
+
+
+def _longer(array: npt.NDArray[np.int64] | npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
+    longer = np.zeros(size, array.dtype)
+    longer[: array.size] = array
+    return longer  # type: ignore[return-value]

@@ -1,0 +1,434 @@
+"""The steps of a rule: each takes a batch of rows and gives batches of rows.
+
+A step is made once for a plan and prepared before each run, in one thread: then it brings its indexes up to date.
+After that several threads may run it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.backends.local.batch import Batch, keep_rows, select_columns
+from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.expressions import compute_ids, compute_numbers, test
+from tidelog.backends.local.grouping import Groups, aggregate_groups
+from tidelog.backends.local.indexes import Index, Matches
+from tidelog.backends.local.parts import Part
+from tidelog.facts.membership import Mask, Rows, RowSet
+from tidelog.facts.relation import Relation
+from tidelog.kernels import jit
+from tidelog.kernels.blocks import bisect_blocks
+from tidelog.kernels.rows import expand
+from tidelog.language.functions import NoValue, range_values
+from tidelog.language.syntax_tree import (
+    AggregateFunction,
+    Comparison,
+    ComparisonOperator,
+    Term,
+    Test,
+)
+from tidelog.plan.nodes import GroupJoin, Range, Version
+from tidelog.schema import Kind
+from tidelog.span import Span
+
+OUTPUT = 1 << 17
+"""Rows a join gives at a time: enough to make the work between kernels small, few enough to stay in the cache."""
+
+
+class Step(Protocol):
+    def prepare(self, evaluation: Evaluation) -> None:
+        """Brings everything up to date that `run` reads."""
+        ...
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        """The rows that follow from those of `batch`."""
+        ...
+
+
+Argument = str | int
+"""What a key column is compared with: a name of the batch, or the id of a constant."""
+
+
+@dataclass(slots=True)
+class Lookup:
+    """Joins with the rows of a relation that agree on `key`; `new` names the other columns that are wanted.
+
+    `equal` are pairs of new names that must agree. Without new names only the presence of a match counts, unless
+    `counts_rows`: then each match gives a row.
+    """
+
+    relation: str
+    version: Version
+    key: tuple[int, ...]
+    arguments: tuple[Argument, ...]
+    new: tuple[tuple[str, int], ...]
+    equal: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+    counts_rows: bool
+    index: Index | None = None
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        if self.key and not self._asks_membership(evaluation):
+            self.index = evaluation.store.index(self.relation, self.key)
+            self.index.catch_up()
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        if not self.new and not self.counts_rows:
+            yield keep_rows(batch, self.present(batch, evaluation), self.names)
+            return
+        for joined in expanded(batch, self._matches(batch, evaluation), self._columns(), self._layout()):
+            yield agreeing(joined, self.equal, self.names)
+
+    def present(self, batch: Batch, evaluation: Evaluation) -> Mask:
+        """For each row of `batch`, whether it has a match."""
+        if self._asks_membership(evaluation):
+            rows = key_rows(batch, self.arguments)
+            return evaluation.store.relations[self.relation].membership.contains(rows)
+        return self._matches(batch, evaluation).lengths > 0
+
+    def _asks_membership(self, evaluation: Evaluation) -> bool:
+        width = evaluation.store.relations[self.relation].width
+        return len(self.key) == width and self.version is Version.FULL
+
+    def _matches(self, batch: Batch, evaluation: Evaluation) -> Matches:
+        if self.index is not None:
+            return self.index.probe(*probing(batch, self.arguments), self.version)
+        low, high = evaluation.store.bounds(self.relation, self.version)
+        begins = np.full(batch.size, low, np.int64)
+        lengths = np.full(batch.size, high - low, np.int64)
+        rows = evaluation.store.relations[self.relation].rows
+        return Matches(begins, lengths, rows, batch.size * (high - low))
+
+    def _columns(self) -> dict[str, int]:
+        """The payload column of each new name."""
+        if self.index is None:
+            return dict(self.new)
+        payload = self.index.payload_columns
+        return {name: payload.index(column) for name, column in self.new}
+
+    def _layout(self) -> tuple[str, ...]:
+        return (*self.names, *(name for pair in self.equal for name in pair if name not in self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A comparison `column operator term` that an ordered lookup decides by halving."""
+
+    operator: ComparisonOperator
+    term: Term
+    span: Span
+    rest: tuple[Part, ...]
+
+
+@dataclass(slots=True)
+class OrderedLookup:
+    """As `Lookup`, for rows whose `column` lies within bounds."""
+
+    relation: str
+    version: Version
+    key: tuple[int, ...]
+    arguments: tuple[Argument, ...]
+    column: int
+    bounds: tuple[Bound, ...]
+    new: tuple[tuple[str, int], ...]
+    names: tuple[str, ...]
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        index = evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
+        limits = []
+        for bound in self.bounds:
+            numbers, invalid, reason = compute_numbers(bound.term, batch, evaluation.kinds, evaluation.store.values)
+            if invalid is not None:
+                evaluation.fail(without(batch, ~invalid), bound.rest, bound.span, reason)
+                good = without(batch, invalid)
+                if good.size:
+                    yield from self.run(good, evaluation)
+                return
+            limits.append(np.ascontiguousarray(numbers))
+        matches = index.probe(*probing(batch, self.arguments))
+        for bound, numbers in zip(self.bounds, limits, strict=True):
+            upper, side = _SIDES[bound.operator]
+            bisect_blocks(index.values, matches.begins, matches.lengths, numbers, side, upper)
+        matches = Matches(matches.begins, matches.lengths, matches.payload, int(matches.lengths.sum()))
+        yield from expanded(batch, matches, dict(self.new), self.names)
+
+
+_SIDES = {
+    ComparisonOperator.LESS: (1, 0),
+    ComparisonOperator.LESS_EQUAL: (1, 1),
+    ComparisonOperator.GREATER: (0, 0),
+    ComparisonOperator.GREATER_EQUAL: (0, 1),
+}
+
+
+@dataclass(slots=True)
+class TableJoin:
+    """Joins with rows computed beforehand: those of the text, or the different values of some columns."""
+
+    pipeline: Pipeline
+    shared: tuple[str, ...]
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    table: Relation | None = None
+    index: Index | None = None
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        rows = self.pipeline.collect(evaluation)
+        self.table = Relation(len(self.columns))
+        self.table.insert(rows)
+        self.index = Index(self.table, tuple(self.columns.index(name) for name in self.shared))
+        self.index.catch_up()
+
+    def run(self, batch: Batch, _evaluation: Evaluation) -> Iterator[Batch]:
+        assert self.index is not None
+        payload = {self.columns[column]: number for number, column in enumerate(self.index.payload_columns)}
+        new = {name: payload[name] for name in self.names if name not in batch.names}
+        matches = self.index.probe(*probing(batch, self.shared), Version.FULL)
+        yield from expanded(batch, matches, new, self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keeps the rows for which a condition holds."""
+
+    condition: Comparison | Test
+    names: tuple[str, ...]
+    span: Span
+    rest: tuple[Part, ...]
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        pass
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        held, invalid, reason = test(self.condition, batch, evaluation.kinds, evaluation.store.values)
+        if invalid is not None:
+            evaluation.fail(without(batch, ~invalid), self.rest, self.span, reason)
+            held = held & ~invalid
+        yield keep_rows(batch, held, self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Adds a column."""
+
+    name: str
+    term: Term
+    names: tuple[str, ...]
+    span: Span
+    rest: tuple[Part, ...]
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        pass
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        ids, invalid, reason = compute_ids(self.term, batch, evaluation.kinds, evaluation.store.values)
+        if invalid is not None:
+            evaluation.fail(without(batch, ~invalid), self.rest, self.span, reason)
+            batch, ids = without(batch, invalid), ids[~invalid]
+        yield with_column(batch, self.name, ids, self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Gives each row once for every value of a range."""
+
+    range: Range
+    names: tuple[str, ...]
+    is_bound: bool
+    rest: tuple[Part, ...]
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        pass
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        node, values, kinds = self.range, evaluation.store.values, evaluation.kinds
+        terms = [node.start, node.end] + ([] if node.step is None else [node.step])
+        columns = []
+        for term in terms:
+            numbers, invalid, reason = compute_numbers(term, batch, kinds, values)
+            if invalid is not None:
+                evaluation.fail(without(batch, ~invalid), self.rest, node.span, reason)
+                good = without(batch, invalid)
+                if good.size:
+                    yield from self.run(good, evaluation)
+                return
+            columns.append(numbers.tolist())
+        for row, limits in enumerate(zip(*columns, strict=True)):
+            one = Batch(batch.rows[row : row + 1], batch.names)
+            try:
+                yield from self._count(one, limits, evaluation)
+            except NoValue as missing:
+                evaluation.fail(one, self.rest, node.span, missing.reason)
+
+    def _count(self, one: Batch, limits: tuple[float, ...], evaluation: Evaluation) -> Iterator[Batch]:
+        counted = range_values(self.range.kind, *limits)
+        while numbers := [number for number, _ in zip(counted, range(OUTPUT), strict=False)]:
+            ids = evaluation.store.values.identify_all(self.range.kind, numbers)
+            many = Batch(np.repeat(one.rows, ids.size, axis=0), one.names)
+            if self.is_bound:
+                yield keep_rows(many, many.column(self.range.name) == ids, self.names)
+            else:
+                yield with_column(many, self.range.name, ids, self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Keeps the rows that have no match."""
+
+    lookup: Lookup
+    names: tuple[str, ...]
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        self.lookup.prepare(evaluation)
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        yield keep_rows(batch, ~self.lookup.present(batch, evaluation), self.names)
+
+
+@dataclass(slots=True)
+class Aggregation:
+    """Adds the aggregate of the rows of another pipeline that agree on the keys."""
+
+    node: GroupJoin
+    pipeline: Pipeline
+    value_kind: Kind
+    names: tuple[str, ...]
+    rest: tuple[Part, ...]
+    numbering: RowSet | None = None
+    groups: Groups | None = None
+    failures: Sequence[tuple[Batch, str]] = ()
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        values = evaluation.store.values
+        inner = evaluation.collecting()
+        body = Batch(self.pipeline.collect(inner), {name: n for n, name in enumerate(self.pipeline.names)})
+        column = None
+        if self.node.value is not None:
+            column, invalid, reason = compute_ids(self.node.value, body, inner.kinds, values)
+            if invalid is not None:
+                inner.failures.append((without(body, ~invalid), reason))
+                body, column = without(body, invalid), column[~invalid]
+        self.failures = inner.failures
+        self.numbering = RowSet(len(self.node.keys))
+        if self.node.keys:
+            groups = self.numbering.number(select_columns(body, self.node.keys), np.arange(len(self.node.keys)))
+            count = self.numbering.count
+        else:
+            groups, count = np.zeros(body.size, np.int32), 1
+        self.groups = aggregate_groups(
+            self.node.function, self.node.kind, groups, count, column, self.value_kind, values
+        )
+
+    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        assert self.groups is not None
+        assert self.numbering is not None
+        keys = self.node.keys
+        for failed, reason in self.failures:
+            if batch.size:
+                bad = _agree(batch, failed, [key for key in keys if key in failed.names])
+                evaluation.fail(without(batch, ~bad), self.rest, self.node.span, reason)
+                batch = without(batch, bad)
+        if keys:
+            numbers = self.numbering.find(select_columns(batch, keys), np.arange(len(keys)))
+        else:
+            numbers = np.zeros(batch.size, np.int32)
+        known = numbers >= 0
+        if self.groups.failed.any():
+            bad = known & self.groups.failed[np.where(known, numbers, 0)]
+            evaluation.fail(without(batch, ~bad), self.rest, self.node.span, self.groups.reason)
+            batch, numbers, known = without(batch, bad), numbers[~bad], known[~bad]
+        ids = self.groups.ids[numbers] if self.groups.ids.size else np.zeros(batch.size, np.int32)
+        if self.node.function in (AggregateFunction.COUNT, AggregateFunction.SUM):
+            nothing = evaluation.store.values.identify_one(self.node.kind, 0)
+            yield with_column(batch, self.node.name, np.where(known, ids, nothing), self.names)
+            return
+        present = known.copy()
+        present[known] = self.groups.present[numbers[known]]
+        yield with_column(without(batch, ~present), self.node.name, ids[present], self.names)
+
+
+class Pipeline(Protocol):
+    """A plan that can be run by itself."""
+
+    names: tuple[str, ...]
+
+    def collect(self, evaluation: Evaluation) -> Rows:
+        """All its rows, with the columns `names`."""
+        ...
+
+
+def expanded(batch: Batch, matches: Matches, new: dict[str, int], names: tuple[str, ...]) -> Iterator[Batch]:
+    """The rows of `batch` with each of their matches, with the columns `names`, some at a time."""
+    keep = np.array([-1 if name in new else batch.names[name] for name in names] or [0], np.int64)
+    take = np.array([new.get(name, -1) for name in names] or [-1], np.int64)
+    layout = {name: number for number, name in enumerate(names)}
+    row = offset = 0
+    left = matches.total
+    jit.work(left)
+    while left:
+        out = np.empty((min(left, OUTPUT), keep.size), np.int32)
+        filled, row, offset = expand(
+            batch.rows, keep, matches.begins, matches.lengths, matches.payload, take, out, row, offset
+        )
+        left -= filled
+        yield Batch(out, layout)
+
+
+def agreeing(batch: Batch, pairs: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Batch:
+    """The rows of `batch` in which the columns of each pair agree."""
+    if not pairs:
+        return batch
+    mask = np.ones(batch.size, np.bool_)
+    for one, other in pairs:
+        mask &= batch.column(one) == batch.column(other)
+    return keep_rows(batch, mask, names)
+
+
+def probing(batch: Batch, arguments: tuple[Argument, ...]) -> tuple[Rows, npt.NDArray[np.int64]]:
+    """Rows and the columns of them that hold the key: those of the batch itself where no constant takes part."""
+    if all(isinstance(argument, str) for argument in arguments):
+        return batch.rows, np.array([batch.names[argument] for argument in arguments], np.int64)  # type: ignore[index]
+    return key_rows(batch, arguments), np.arange(len(arguments))
+
+
+def key_rows(batch: Batch, arguments: tuple[Argument, ...]) -> Rows:
+    """The key of each row of `batch`, as rows of their own."""
+    if all(isinstance(argument, str) for argument in arguments):
+        return select_columns(batch, arguments)  # type: ignore[arg-type]
+    rows = np.empty((batch.size, len(arguments)), np.int32)
+    for column, argument in enumerate(arguments):
+        rows[:, column] = batch.column(argument) if isinstance(argument, str) else argument
+    return rows
+
+
+def without(batch: Batch, mask: Mask) -> Batch:
+    """The rows of `batch` for which `mask` does not hold."""
+    return Batch(np.ascontiguousarray(batch.rows[~mask]), batch.names)
+
+
+def with_column(batch: Batch, name: str, ids: npt.NDArray[np.int32], names: tuple[str, ...]) -> Batch:
+    """`batch` with one more column, reduced to the columns `names`."""
+    rows = np.empty((batch.size, max(1, len(names))), np.int32)
+    for number, each in enumerate(names):
+        rows[:, number] = ids if each == name else batch.column(each)
+    if not names:
+        rows[:] = 0
+    return Batch(rows, {each: number for number, each in enumerate(names)})
+
+
+def _agree(batch: Batch, other: Batch, names: list[str]) -> Mask:
+    """Which rows of `batch` agree with some row of `other` on `names`."""
+    if not names:
+        return np.full(batch.size, other.size > 0)
+    known = RowSet(len(names))
+    columns = np.arange(len(names))
+    known.number(select_columns(other, tuple(names)), columns)
+    return known.find(select_columns(batch, tuple(names)), columns) >= 0

@@ -1,0 +1,31 @@
+"""The program a user names: read, checked, its warnings on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.checking import check_program
+from tidelog.errors import render
+from tidelog.language.parser import parse, parse_file
+from tidelog.language.syntax_tree import Program
+
+STDIN = "-"
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", metavar="PROGRAM", help="file with declarations and rules; - reads standard input")
+
+
+def read_program(path: str) -> Program:
+    """The program in the file `path`, or on standard input when that is `-`."""
+    return parse(sys.stdin.read(), file="<stdin>") if path == STDIN else parse_file(path)
+
+
+def read_checked(path: str) -> CheckedProgram:
+    """The program in the file `path`, checked; its warnings go to stderr."""
+    checked = check_program(read_program(path))
+    for warning in checked.warnings:
+        print(render(warning, checked.texts), end="\n\n", file=sys.stderr)
+    return checked

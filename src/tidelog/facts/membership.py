@@ -1,0 +1,186 @@
+"""Sets of rows of ids: which rows of a batch are new?
+
+A relation of one column marks ids in an array. Pairs, the common case, pack into one 64-bit key; they are kept in a
+hash set, or as one bit for each possible pair once that takes less room than the hash set would. Wider rows are numbered.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids
+from tidelog.kernels.row_table import find_rows, number_rows, rehash_rows
+from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words
+
+Rows = npt.NDArray[np.int32]
+Keys = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_SMALLEST = 64
+_FEW_BYTES = 1 << 22
+
+
+class Membership(Protocol):
+    """A set of rows of one width."""
+
+    def add(self, rows: Rows, out: Rows, found: int) -> int:
+        """Adds `rows`; writes those that are new to `out` from `found` on, and returns the new `found`.
+
+        `out` has room for all of `rows` and one more.
+        """
+        ...
+
+    def contains(self, rows: Rows) -> Mask:
+        """Which of `rows` are in the set."""
+        ...
+
+
+class IdSet:
+    """Rows of one column."""
+
+    def __init__(self) -> None:
+        self._seen = np.zeros(_SMALLEST, np.uint8)
+
+    def add(self, rows: Rows, out: Rows, found: int) -> int:
+        ids = rows.reshape(-1)
+        top = int(ids.max(initial=0))
+        if top >= self._seen.size:
+            self._seen = np.concatenate([self._seen, np.zeros(max(top + 1, 2 * self._seen.size), np.uint8)])
+        return int(insert_ids(self._seen, ids, out.reshape(-1), found))
+
+    def contains(self, rows: Rows) -> Mask:
+        ids = rows.reshape(-1)
+        known = ids < self._seen.size
+        return known & (self._seen[np.where(known, ids, 0)] != 0)
+
+
+class PairSet:
+    """Rows of two columns, packed into 64-bit keys.
+
+    They are kept as words of 64 neighbours in a hash table, or as one bit for each pair that could be, once that
+    takes less room.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._entries = np.full(2 * _SMALLEST, EMPTY, np.int64)
+        self._used = 0
+        self._bits: npt.NDArray[np.uint8] | None = None
+        self._stride = 0
+        self._ranges = [0, 0]
+
+    def add(self, rows: Rows, out: Rows, found: int) -> int:
+        keys = rows.view(np.int64).reshape(-1)
+        packed = out.view(np.int64).reshape(-1)
+        self._fit_ranges(rows)
+        before = found
+        if self._bits is not None:
+            found = int(insert_bits(self._bits, self._stride, keys, packed, found))
+        else:
+            found = self._add_words(keys, packed, found)
+        self.count += found - before
+        if self._bits is None and self._bits_pay():
+            self._turn_into_bits(packed[:found])
+        return found
+
+    def contains(self, rows: Rows) -> Mask:
+        keys = np.ascontiguousarray(rows).view(np.int64).reshape(-1)
+        result = np.empty(keys.size, np.bool_)
+        if self._bits is not None:
+            contains_bits(self._bits, self._stride, keys, result)
+        else:
+            contains_words(self._entries, keys, result)
+        return result
+
+    def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
+        reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)
+        while reached < keys.size:
+            entries = np.full(2 * self._entries.size, EMPTY, np.int64)
+            move_words(self._entries, entries)
+            self._entries = entries
+            reached, self._used, found = insert_words(self._entries, self._used, keys, reached, out, found)
+        return found
+
+    def _fit_ranges(self, rows: Rows) -> None:
+        """Notes the largest ids; a bit set that does not reach them becomes words again."""
+        for column in (0, 1):
+            self._ranges[column] = max(self._ranges[column], int(rows[:, column].max(initial=0)) + 1)
+        bits = self._bits
+        if bits is not None and (self._ranges[1] > 8 * self._stride or self._ranges[0] * self._stride > bits.size):
+            self._turn_into_words()
+
+    def _bits_pay(self) -> bool:
+        size = self._ranges[0] * ((self._ranges[1] + 7) // 8)
+        return self._used > _SMALLEST and size <= max(_FEW_BYTES, self._entries.nbytes)
+
+    def _turn_into_bits(self, keys: Keys) -> None:
+        # A little more than the ids seen so far, because ids often still arrive.
+        self._stride = (self._ranges[1] + self._ranges[1] // 8 + 7) // 8
+        self._bits = np.zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
+        insert_bits(self._bits, self._stride, keys, np.empty(keys.size + 1, np.int64), 0)
+        self._entries = np.full(2 * _SMALLEST, EMPTY, np.int64)
+        self._used = 0
+
+    def _turn_into_words(self) -> None:
+        assert self._bits is not None
+        places = np.flatnonzero(np.unpackbits(self._bits, bitorder="little"))
+        width = 8 * self._stride
+        keys = (places // width) | ((places % width) << 32)
+        self._bits = None
+        self._add_words(keys, np.empty(keys.size + 1, np.int64), 0)
+
+
+class RowSet:
+    """Rows of three columns and more, numbered in order of arrival. Also numbers the groups of an index."""
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        self.rows: Rows = np.empty((_SMALLEST, width), np.int32)
+        self._columns = np.arange(width)
+        self._slots = np.full(2 * _SMALLEST, EMPTY, np.int64)
+
+    def add(self, rows: Rows, out: Rows, found: int) -> int:
+        before = self.count
+        self.number(rows, self._columns)
+        new = self.count - before
+        out[found : found + new] = self.rows[before : self.count]
+        return found + new
+
+    def contains(self, rows: Rows) -> Mask:
+        return self.find(rows, self._columns) >= 0
+
+    def number(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
+        """The number of each row of `batch`, looked at through `columns`; new rows get new numbers."""
+        numbers = np.empty(batch.shape[0], np.int32)
+        reached = 0
+        while True:
+            reached, self.count = number_rows(
+                self._slots, self.rows, self.count, batch, columns, reached, batch.shape[0], numbers
+            )
+            if reached == batch.shape[0]:
+                return numbers
+            self._grow()
+
+    def find(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
+        """The number of each row of `batch`, -1 for rows not in the set."""
+        numbers = np.empty(batch.shape[0], np.int32)
+        find_rows(self._slots, self.rows, batch, columns, numbers)
+        return numbers
+
+    def _grow(self) -> None:
+        size = 2 * self._slots.size
+        rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
+        rows[: self.count] = self.rows[: self.count]
+        slots = np.full(size, EMPTY, np.int64)
+        rehash_rows(slots, rows, self.count, self._columns)
+        self.rows, self._slots = rows, slots
+
+
+def membership_for(width: int) -> IdSet | PairSet | RowSet:
+    """An empty set of rows of that width."""
+    if width == 1:
+        return IdSet()
+    return PairSet() if width == 2 else RowSet(width)

@@ -1,0 +1,80 @@
+"""A relation's rows: append-only, so that the row number is the age and a delta is a range of rows.
+
+    0 ……………… old ……………… | …… delta …… | …… staged ……
+                          delta_start    stored          count
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.facts.membership import IdSet, PairSet, Rows, RowSet, membership_for
+from tidelog.kernels import jit
+from tidelog.kernels.rows import compress
+
+_SMALLEST = 64
+_GATHER = 1 << 16
+_GROWTH = 4
+
+
+class Relation:
+    """Rows of ids without duplicates. `width` is the number of columns, but 1 for a relation without any."""
+
+    def __init__(self, arity: int) -> None:
+        self.arity = arity
+        self.width = max(1, arity)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets every row."""
+        self.rows: Rows = np.empty((_SMALLEST, self.width), np.int32)
+        self.count = self.stored = self.delta_start = 0
+        self.membership: IdSet | PairSet | RowSet = membership_for(self.width)
+        self._waiting: list[Rows] = []
+        self._waiting_rows = 0
+
+    def stage(self, rows: Rows) -> None:
+        """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look."""
+        if rows.shape[0]:
+            self._waiting.append(rows)
+            self._waiting_rows += rows.shape[0]
+            if self._waiting_rows >= _GATHER:
+                self.settle()
+
+    def settle(self) -> None:
+        """Makes every row taken so far staged: new ones are appended, known ones dropped."""
+        if not self._waiting_rows:
+            return
+        rows = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
+        self._waiting, self._waiting_rows = [], 0
+        jit.work(rows.shape[0])
+        self._reserve(self.count + rows.shape[0] + 1)
+        self.count = self.membership.add(np.ascontiguousarray(rows), self.rows, self.count)
+
+    def unknown(self, rows: Rows) -> Rows:
+        """Those of `rows` that are neither stored nor staged. Threads may ask while nobody adds rows."""
+        known = self.membership.contains(rows)
+        out = np.empty((known.size - int(np.count_nonzero(known)), self.width), np.int32)
+        compress(rows, np.arange(self.width), ~known, out)
+        return out
+
+    def advance(self) -> int:
+        """Makes what is staged the delta, and the former delta old; returns the size of the new delta."""
+        self.settle()
+        self.delta_start, self.stored = self.stored, self.count
+        return self.stored - self.delta_start
+
+    def insert(self, rows: Rows) -> int:
+        """Adds old rows, outside of any round; returns how many were new."""
+        before = self.count
+        self.stage(rows)
+        self.settle()
+        self.delta_start = self.stored = self.count
+        return self.count - before
+
+    def _reserve(self, room: int) -> None:
+        if room > self.rows.shape[0]:
+            # What is never written to takes no memory: plenty of room saves copies, and a batch of known rows is free.
+            rows = np.empty((max(room, _GROWTH * self.count), self.width), np.int32)
+            rows[: self.count] = self.rows[: self.count]
+            self.rows = rows

@@ -1,0 +1,64 @@
+"""A set of pairs over small ranges of ids: one bit for each pair that could be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.jit import kernel, prefetch
+
+_BLOCK = 128
+
+
+@kernel
+def insert_bits(bits, stride, keys, out, found):
+    """Adds packed pairs; writes the new ones to `out` from `found` on and returns the new `found`.
+
+    A pair (a, b) is the bit b of the `stride` bytes at a * stride. `out` needs room for one key more than are new.
+    """
+    at = 0
+    while at < keys.size:
+        stop = min(at + _BLOCK, keys.size)
+        for i in range(at, stop):
+            prefetch(bits, (keys[i] & 0xFFFFFFFF) * stride + (keys[i] >> 35))
+        for i in range(at, stop):
+            key = keys[i]
+            place = (key & 0xFFFFFFFF) * stride + (key >> 35)
+            bit = np.uint8(1 << ((key >> 32) & 7))
+            held = bits[place]
+            bits[place] = held | bit
+            out[found] = key
+            found += (held & bit) == 0
+        at = stop
+    return found
+
+
+@kernel
+def contains_bits(bits, stride, keys, result):
+    """Writes to `result` which of the packed pairs are in the set; pairs outside its range are not."""
+    sources = bits.size // stride
+    for i in range(keys.size):
+        source = keys[i] & 0xFFFFFFFF
+        target = keys[i] >> 32
+        inside = source < sources and (target >> 3) < stride
+        result[i] = inside and (bits[source * stride + (target >> 3)] >> (target & 7)) & 1 != 0
+
+
+@kernel
+def insert_ids(seen, ids, out, found):
+    """Marks `ids` in `seen` (a byte each); writes the new ones to `out` from `found` on, returns the new `found`."""
+    for i in range(ids.size):
+        identity = ids[i]
+        out[found] = identity
+        found += seen[identity] == 0
+        seen[identity] = 1
+    return found
+
+
+@kernel
+def count_different(ids, seen):
+    """How many different ids there are; `seen` has a zero byte for each id that could be."""
+    found = 0
+    for i in range(ids.size):
+        found += seen[ids[i]] == 0
+        seen[ids[i]] = 1
+    return found

@@ -1,0 +1,153 @@
+"""An index: the rows of each group lie side by side, oldest first, in blocks that move to a larger place when full.
+
+For group g: starts[g] is where its block begins in `payload`, counts[g] how many rows it has, olds[g] how many of them
+are old (not in the current delta), rooms[g] how many fit. `payload` holds the columns that are not part of the key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.jit import kernel, prefetch
+
+_BLOCK = 128
+
+
+@kernel
+def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms, payload, tail):
+    """Adds rows[first_row + i] (its `columns`) to the block of groups[i], for i from `start` on.
+
+    Returns (position reached, new tail): it stops early where a block must move and `payload` has no room behind `tail`.
+    """
+    width = columns.size
+    for i in range(start, groups.size):
+        group = groups[i]
+        count = counts[group]
+        if count == rooms[group]:
+            room = 2 * count if count > 1 else 2
+            if tail + room > payload.shape[0]:
+                return i, tail
+            begin = starts[group]
+            for j in range(count):
+                for c in range(width):
+                    payload[tail + j, c] = payload[begin + j, c]
+            starts[group] = tail
+            rooms[group] = room
+            tail += room
+        place = starts[group] + count
+        for c in range(width):
+            payload[place, c] = rows[first_row + i, columns[c]]
+        counts[group] = count + 1
+    return groups.size, tail
+
+
+@kernel
+def lay_out_blocks(groups, starts, counts, rooms):
+    """Gives each group of an empty index exactly the room that the rows numbered `groups` need; returns the tail."""
+    for i in range(groups.size):
+        rooms[groups[i]] += 1
+    tail = 0
+    for group in range(rooms.size):
+        starts[group] = tail
+        tail += rooms[group]
+    return tail
+
+
+@kernel
+def room_needed(counts):
+    """Size of a payload in which every block can grow by half."""
+    total = 0
+    for group in range(counts.size):
+        total += counts[group] + counts[group] // 2
+    return total
+
+
+@kernel
+def repack_blocks(starts, counts, rooms, payload, target):
+    """Copies all blocks to `target`, each with room to grow by half; returns the tail."""
+    tail = 0
+    for group in range(counts.size):
+        count = counts[group]
+        begin = starts[group]
+        for j in range(count):
+            for c in range(payload.shape[1]):
+                target[tail + j, c] = payload[begin + j, c]
+        starts[group] = tail
+        rooms[group] = count + count // 2
+        tail += rooms[group]
+    return tail
+
+
+@kernel
+def set_old(groups, counts, olds):
+    """Makes every row of these groups old."""
+    for i in range(groups.size):
+        olds[groups[i]] = counts[groups[i]]
+
+
+@kernel
+def probe_blocks(groups, starts, lows, highs, begins, lengths):
+    """For each group number, where its rows from lows[g] up to highs[g] begin and how many they are; their total.
+
+    A number that is not a group has no rows. `lows` may be empty: then rows count from the first.
+    """
+    total = 0
+    at = 0
+    while at < groups.size:
+        stop = min(at + _BLOCK, groups.size)
+        for i in range(at, stop):
+            if 0 <= groups[i] < starts.size:
+                prefetch(starts, groups[i])
+                prefetch(highs, groups[i])
+        for i in range(at, stop):
+            group = groups[i]
+            begins[i] = 0
+            lengths[i] = 0
+            if 0 <= group < starts.size:
+                low = lows[group] if lows.size else 0
+                begins[i] = starts[group] + low
+                lengths[i] = highs[group] - low
+                total += lengths[i]
+        at = stop
+    return total
+
+
+@kernel
+def bisect_blocks(values, begins, lengths, bounds, side, upper):
+    """Narrows each block of ascending `values` to those on one side of bounds[i].
+
+    `upper` keeps what lies below the bound (else above); `side` 1 counts the bound itself in, 0 does not.
+    """
+    for i in range(begins.size):
+        low = begins[i]
+        high = low + lengths[i]
+        end = high
+        after = (side == 1) == (upper == 1)
+        while low < high:
+            middle = (low + high) // 2
+            if values[middle] < bounds[i] or (after and values[middle] == bounds[i]):
+                low = middle + 1
+            else:
+                high = middle
+        if upper == 1:
+            lengths[i] = low - begins[i]
+        else:
+            begins[i] = low
+            lengths[i] = end - low
+
+
+@kernel
+def group_order(groups, order, starts):
+    """Row numbers sorted by group, keeping their order inside one; starts[g] is where group g begins."""
+    starts[:] = 0
+    for i in range(groups.size):
+        starts[groups[i] + 1] += 1
+    for g in range(starts.size - 1):
+        starts[g + 1] += starts[g]
+    position = starts.copy()
+    for i in range(groups.size):
+        order[position[groups[i]]] = i
+        position[groups[i]] += 1
+
+
+EMPTY_COUNTS = np.empty(0, np.int32)

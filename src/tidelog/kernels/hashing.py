@@ -1,0 +1,21 @@
+"""Hash numbers of 64 bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.jit import kernel
+
+_FIRST = np.uint64(0x9E3779B97F4A7C15)
+_SECOND = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+
+
+@kernel
+def mix(key: np.uint64) -> np.uint64:
+    """`key` with all its bits spread over the result, high bits and low."""
+    key ^= key >> _HALF
+    key *= _FIRST
+    key ^= key >> _HALF
+    key *= _SECOND
+    return key ^ (key >> _HALF)

@@ -1,0 +1,114 @@
+"""Dense ids for values: equal values get equal ids, counted from 0 in order of arrival."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.hashing import mix
+from tidelog.kernels.jit import kernel
+
+EMPTY = -1
+
+
+@kernel
+def intern_words(slots, values, count, words, start, ids):
+    """Ids of the 64-bit `words` from `start` on; new ones are added to `values`.
+
+    Returns (position reached, new count). It stops early when the table or `values` is full enough to grow.
+    """
+    limit = min(slots.size // 2, values.size)
+    mask = slots.size - 1
+    for i in range(start, words.size):
+        word = words[i]
+        place = np.int64(mix(word) >> np.uint64(32)) & mask
+        while True:
+            known = slots[place]
+            if known == EMPTY:
+                if count >= limit:
+                    return i, count
+                slots[place] = count
+                values[count] = word
+                ids[i] = count
+                count += 1
+                break
+            if values[known] == word:
+                ids[i] = known
+                break
+            place = (place + 1) & mask
+    return words.size, count
+
+
+@kernel
+def rehash_words(slots, values, count):
+    """Fills the empty `slots` with values[:count], which are all different."""
+    mask = slots.size - 1
+    for i in range(count):
+        place = np.int64(mix(values[i]) >> np.uint64(32)) & mask
+        while slots[place] != EMPTY:
+            place = (place + 1) & mask
+        slots[place] = i
+
+
+@kernel
+def intern_texts(slots, codes, ends, letters, count, offsets, text, start, ids):
+    """Ids of the texts text[offsets[i]:offsets[i + 1]] from `start` on; new ones are added to `letters` and `ends`.
+
+    ends[n] is where text n begins in `letters` and ends[n + 1] where it ends; codes[n] is its hash. Returns
+    (position reached, new count); it stops early when any of the arrays is full enough to grow.
+    """
+    limit = min(slots.size // 2, codes.size)
+    mask = slots.size - 1
+    for i in range(start, offsets.size - 1):
+        first = offsets[i]
+        size = offsets[i + 1] - first
+        code = _hash_text(text, first, size)
+        place = np.int64(code >> np.uint64(32)) & mask
+        while True:
+            known = slots[place]
+            if known == EMPTY:
+                free = ends[count]
+                if count >= limit or free + size > letters.size:
+                    return i, count
+                for at in range(size):
+                    letters[free + at] = text[first + at]
+                ends[count + 1] = free + size
+                codes[count] = code
+                slots[place] = count
+                ids[i] = count
+                count += 1
+                break
+            if codes[known] == code and _same_text(letters, ends, known, text, first, size):
+                ids[i] = known
+                break
+            place = (place + 1) & mask
+    return offsets.size - 1, count
+
+
+@kernel
+def rehash_texts(slots, codes, count):
+    """Fills the empty `slots` with the texts numbered up to `count`, which are all different."""
+    mask = slots.size - 1
+    for i in range(count):
+        place = np.int64(codes[i] >> np.uint64(32)) & mask
+        while slots[place] != EMPTY:
+            place = (place + 1) & mask
+        slots[place] = i
+
+
+@kernel
+def _hash_text(text, first, size):
+    code = np.uint64(size)
+    for at in range(first, first + size):
+        code = (code ^ np.uint64(text[at])) * np.uint64(0x100000001B3)
+    return mix(code)
+
+
+@kernel
+def _same_text(letters, ends, known, text, first, size):
+    begin = ends[known]
+    if ends[known + 1] - begin != size:
+        return False
+    for at in range(size):
+        if letters[begin + at] != text[first + at]:
+            return False
+    return True

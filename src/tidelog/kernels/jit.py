@@ -1,0 +1,142 @@
+"""The one decorator: a kernel runs as plain Python while there is little to do, and compiled from then on.
+
+Loading Numba takes half a second and compiling a kernel for the first time about as long, more than most small
+programs need as a whole. So kernels start as the Python functions they are; `work` counts the rows handled, and
+past `PLAIN_ROWS` the process switches to compiled code for good. Compiled code is kept on disk in one folder, named by
+the text of all kernels, because Numba does not notice that a kernel called by another one has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PLAIN_ROWS = 4_000
+"""Rows that plain Python handles before Numba is loaded: about as long as loading it takes."""
+
+
+class Kernel(Generic[P, R]):
+    """A function over arrays, callable in either form; kernels may call one another."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.python = function
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R:
+        if _tier.compiled:
+            result: R = self.dispatcher(*arguments, **keywords)
+            return result
+        with np.errstate(over="ignore"):
+            return self.python(*arguments, **keywords)
+
+    @property
+    def dispatcher(self) -> Any:
+        """The Numba form, made when first asked for."""
+        if self._dispatcher is None:
+            self._dispatcher = _compile(self.python)
+        return self._dispatcher
+
+
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """`function` as a kernel: numbers and arrays only, no Python objects inside."""
+    return Kernel(function)
+
+
+def prefetch(array: Any, index: Any) -> None:
+    """Asks the processor to bring `array[index]` near; means nothing in plain Python."""
+
+
+def work(rows: int) -> None:
+    """Notes that `rows` rows are about to be handled; past `PLAIN_ROWS` in all, kernels run compiled."""
+    _tier.rows += rows
+    if _tier.rows > PLAIN_ROWS and not _tier.compiled and not _tier.disabled:
+        use_compiled()
+
+
+def use_compiled() -> None:
+    """Switches this process to compiled kernels, unless NUMBA_DISABLE_JIT is set."""
+    if not _tier.disabled:
+        _load_numba()
+        _tier.compiled = True
+
+
+def is_compiled() -> bool:
+    """Whether kernels run compiled now."""
+    return _tier.compiled
+
+
+class _Tier:
+    def __init__(self) -> None:
+        self.rows = 0
+        self.compiled = False
+        self.disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+        self.numba: Any = None
+
+
+_tier = _Tier()
+
+
+def _load_numba() -> Any:
+    """Numba, taught that a `Kernel` used inside a kernel is a compiled function, and what `prefetch` is."""
+    if _tier.numba is None:
+        import numba
+        from numba.extending import overload, typeof_impl
+
+        typeof_impl.register(Kernel)(lambda value, _context: numba.types.Dispatcher(value.dispatcher))
+        instruction = _prefetch_instruction()
+        overload(prefetch)(lambda array, index: lambda array, index: instruction(array, index))
+        _tier.numba = numba
+    return _tier.numba
+
+
+def _prefetch_instruction() -> Any:
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.core.extending import intrinsic
+    from numba.np.arrayobj import make_array
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def instruction(_typing_context, array, index):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            data = make_array(signature.args[0])(context, builder, arguments[0]).data
+            address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            builder.call(function, [address, number(0), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.none(array, index), generate
+
+    return instruction
+
+
+def _compile(function: Callable[..., Any]) -> Any:
+    numba = _load_numba()
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(_cache_folder())
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _cache_folder() -> Path:
+    """Where compiled kernels are kept: beside their text, or in TIDELOG_CACHE_DIR; Numba falls back to its own folder
+    only if this cannot be made."""
+    here = Path(__file__).parent
+    texts = b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))
+    checks = os.environ.get("NUMBA_BOUNDSCHECK", "0").encode()
+    fingerprint = hashlib.sha256(texts + checks).hexdigest()[:16]
+    chosen = os.environ.get("TIDELOG_CACHE_DIR")
+    return (Path(chosen) if chosen else here / "__pycache__") / f"kernels-{fingerprint}"

@@ -1,0 +1,56 @@
+"""Making rows from rows: join results, selections, projections."""
+
+from __future__ import annotations
+
+from tidelog.kernels.jit import kernel
+
+
+@kernel
+def expand(left, keep, begins, lengths, payload, take, out, row, offset):
+    """Joins left[i] with payload[begins[i] : begins[i] + lengths[i]] from (row, offset) on until `out` is full.
+
+    An output row is the columns `keep` of the left row, then the columns `take` of the payload row. `keep` and `take`
+    give for each output column the input column, -1 where it comes from the other side.
+    Returns (rows written, next row, next offset).
+    """
+    size = out.shape[0]
+    filled = 0
+    while row < left.shape[0] and filled < size:
+        length = min(lengths[row] - offset, size - filled)
+        begin = begins[row] + offset
+        for c in range(out.shape[1]):
+            if keep[c] >= 0:
+                value = left[row, keep[c]]
+                for j in range(filled, filled + length):
+                    out[j, c] = value
+            else:
+                source = take[c]
+                shift = begin - filled
+                for j in range(filled, filled + length):
+                    out[j, c] = payload[shift + j, source]
+        filled += length
+        offset += length
+        if offset == lengths[row]:
+            row += 1
+            offset = 0
+    return filled, row, offset
+
+
+@kernel
+def compress(rows, columns, mask, out):
+    """Writes the `columns` of the rows where `mask` holds to `out`; returns how many."""
+    filled = 0
+    for i in range(rows.shape[0]):
+        if mask[i]:
+            for c in range(columns.size):
+                out[filled, c] = rows[i, columns[c]]
+            filled += 1
+    return filled
+
+
+@kernel
+def project(rows, columns, out):
+    """Writes the `columns` of all rows to `out`."""
+    for i in range(rows.shape[0]):
+        for c in range(columns.size):
+            out[i, c] = rows[i, columns[c]]

@@ -1,0 +1,105 @@
+"""A set of pairs of ids that keeps 64 neighbouring second ids in one word: small and quick where ids lie close.
+
+A pair is packed into 64 bits, the second id in the high half. An entry is two numbers side by side: the key of the word
+(a pair whose second id has its low six bits cleared, EMPTY for a free entry) and its bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.hashing import mix
+from tidelog.kernels.jit import kernel, prefetch
+
+EMPTY = -1
+WORD = ~(63 << 32)
+_BLOCK = 128
+
+
+@kernel
+def insert_words(entries, used, keys, start, out, found):
+    """Adds the keys from `start` on; the new ones are written to `out` from position `found` on.
+
+    Returns (position reached, entries used, new value of `found`). It stops early when the table is full enough to grow.
+    `out` needs room for one key more than are new.
+    """
+    mask = entries.size // 2 - 1
+    limit = entries.size // 2 - entries.size // 8
+    places = np.empty(_BLOCK, np.int64)
+    at = start
+    while at < keys.size:
+        size = min(_BLOCK, keys.size - at)
+        _find_places(entries, keys, at, size, places)
+        for i in range(size):
+            key = keys[at + i]
+            word = key & WORD
+            place = places[i]
+            while entries[2 * place] != word:
+                if entries[2 * place] == EMPTY:
+                    if used >= limit:
+                        return at + i, used, found
+                    used += 1
+                    entries[2 * place] = word
+                    entries[2 * place + 1] = 0
+                    break
+                place = (place + 1) & mask
+            bit = np.int64(1) << ((key >> 32) & 63)
+            held = entries[2 * place + 1]
+            entries[2 * place + 1] = held | bit
+            out[found] = key
+            found += (held & bit) == 0
+        at += size
+    return at, used, found
+
+
+@kernel
+def contains_words(entries, keys, result):
+    """Writes to `result` which of `keys` are in the set."""
+    mask = entries.size // 2 - 1
+    places = np.empty(_BLOCK, np.int64)
+    at = 0
+    while at < keys.size:
+        size = min(_BLOCK, keys.size - at)
+        _find_places(entries, keys, at, size, places)
+        for i in range(size):
+            key = keys[at + i]
+            word = key & WORD
+            place = places[i]
+            while entries[2 * place] != word and entries[2 * place] != EMPTY:
+                place = (place + 1) & mask
+            bit = np.int64(1) << ((key >> 32) & 63)
+            result[at + i] = entries[2 * place] == word and (entries[2 * place + 1] & bit) != 0
+        at += size
+
+
+@kernel
+def move_words(entries, target):
+    """Puts all entries into the larger, empty `target`."""
+    mask = target.size // 2 - 1
+    for i in range(0, entries.size, 2):
+        if entries[i] != EMPTY:
+            place = _place_of(entries[i], mask)
+            while target[2 * place] != EMPTY:
+                place = (place + 1) & mask
+            target[2 * place] = entries[i]
+            target[2 * place + 1] = entries[i + 1]
+
+
+@kernel
+def _find_places(entries, keys, at, size, places):
+    """Writes where each of keys[at : at + size] is looked for first. A run of keys of one word is hashed once."""
+    mask = entries.size // 2 - 1
+    before = np.int64(EMPTY)
+    place = np.int64(0)
+    for i in range(size):
+        word = keys[at + i] & WORD
+        if word != before:
+            place = _place_of(word, mask)
+            prefetch(entries, 2 * place)
+            before = word
+        places[i] = place
+
+
+@kernel
+def _place_of(word, mask):
+    return np.int64(mix(np.uint64(word)) >> np.uint64(1)) & mask

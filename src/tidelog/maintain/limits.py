@@ -1,0 +1,76 @@
+"""Whether a run has reached one of its limits, and the error that says what to do about it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidelog.errors import LimitError
+from tidelog.maintain.protocol import Limits
+from tidelog.plan.nodes import RulePlan, StratumPlan
+
+RESIDENT_PAGES = Path("/proc/self/statm")
+RULES_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run has used up by the end of a round."""
+
+    rounds: int
+    rows: int
+    seconds: float
+    memory: int
+
+
+def check_limits(usage: Usage, limits: Limits, stratum: StratumPlan, active: Sequence[tuple[RulePlan, int]]) -> None:
+    """Raises LimitError when `usage` has reached a limit; `active` has the rules that still derive rows, and how many.
+
+    It is called only while new rows come: what has ended cannot reach a limit.
+    """
+    reached = next(limits_reached(usage, limits), None)
+    if reached is None:
+        return
+    name, message = reached
+    lines = [f"{message}, in the stratum of {', '.join(stratum.relations)}"]
+    producing = sorted(active, key=lambda item: -item[1])
+    if producing:
+        lines.append("  rules that still derive rows:")
+        lines += [
+            f"    {rule.span.file}:{rule.span.line}: {' '.join(rule.text.split())}  ({rows:,} in the last round)"
+            for rule, rows in producing[:RULES_NAMED]
+        ]
+    lines.append(f"  hint: raise it with --limit-{name} or limits=Limits({name}=…), or bound what the rules derive")
+    raise LimitError("\n".join(lines))
+
+
+def limits_reached(usage: Usage, limits: Limits) -> Iterator[tuple[str, str]]:
+    """The name of each limit that was reached, with a sentence about it."""
+    if usage.rounds >= limits.rounds:
+        yield "rounds", f"the limit of {limits.rounds:,} rounds was reached while new rows kept coming"
+    if usage.rows >= limits.rows:
+        yield "rows", f"the limit of {limits.rows:,} rows was reached with {usage.rows:,} rows derived"
+    if usage.seconds >= limits.seconds:
+        yield "seconds", f"the limit of {limits.seconds:,g} seconds was reached after {usage.seconds:,.1f} seconds"
+    if usage.memory >= limits.memory:
+        yield (
+            "memory",
+            f"the limit of {gigabytes(limits.memory)} of memory was reached: {gigabytes(usage.memory)} in use",
+        )
+
+
+def gigabytes(size: int) -> str:
+    return f"{size / 2**30:.2f} GiB"
+
+
+def memory_in_use() -> int:
+    """Bytes of memory that this process holds now; where the system does not say, the most it ever held."""
+    try:
+        return int(RESIDENT_PAGES.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,0 +1,97 @@
+"""Takes a plan and a backend, derives every fact that follows: strata in order, each by semi-naive rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+
+from tidelog.backends.protocol import Backend
+from tidelog.maintain.limits import Usage, check_limits, memory_in_use
+from tidelog.maintain.ordering import Ordering
+from tidelog.maintain.protocol import SILENT, Limits, Observer
+from tidelog.plan.differentiate import joined_scans
+from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
+
+
+def materialize(
+    plan: Plan,
+    backend: Backend,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    observer: Observer = SILENT,
+) -> None:
+    """Stores everything that follows by `plan` from what `backend` has. Raises LimitError at the first limit reached.
+
+    It may be stopped at any point, by a limit, an error or an interrupt. Every row stored by then does follow, and a
+    second call goes on from there.
+    """
+    run = Run(plan, backend, limits, observer)
+    for number, stratum in enumerate(plan.strata, start=1):
+        observer.stratum_started(number, stratum)
+        rounds, rows = run.evaluate(number, stratum)
+        observer.stratum_finished(number, rounds, rows)
+
+
+class Run:
+    """One materialization: what it reads and writes, and what it has used up so far."""
+
+    def __init__(self, plan: Plan, backend: Backend, limits: Limits, observer: Observer) -> None:
+        self._size_limits = plan.size_limits
+        self._backend = backend
+        self._limits = limits
+        self._observer = observer
+        self._ordering = Ordering(backend, observer)
+        self._started = monotonic()
+        self._rows = 0
+
+    def evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
+        """How many rounds the stratum took and how many rows it stored.
+
+        Rows that were there at the start are in no delta, so then the recursive rules must read everything once.
+        """
+        known = self._sizes(stratum)
+        before = sum(known.values())
+        rounds = 0
+        delta = self._round(number, rounds, stratum, stratum.once, known)
+        if before and stratum.first:
+            rounds += 1
+            delta = self._round(number, rounds, stratum, stratum.first, known)
+        while any(delta.values()) and stratum.rounds and not self._is_full(known):
+            rounds += 1
+            delta = self._round(number, rounds, stratum, awake(stratum.rounds, delta), known)
+        return rounds, sum(known.values()) - before
+
+    def _sizes(self, stratum: StratumPlan) -> dict[str, int]:
+        statistics = self._backend.statistics()
+        return {relation: statistics.rows(relation, Version.FULL) for relation in stratum.relations}
+
+    def _round(
+        self, number: int, rounds: int, stratum: StratumPlan, rules: tuple[RulePlan, ...], known: dict[str, int]
+    ) -> Mapping[str, int]:
+        """The number of new rows of each relation after `rules` ran once; they are added to `known`."""
+        if not rules and not rounds:
+            return {}
+        derived = self._backend.derive(self._ordering.of(rules)) if rules else {}
+        delta = self._backend.advance(stratum.relations)
+        for relation, rows in delta.items():
+            known[relation] += rows
+            self._rows += rows
+        self._observer.round_finished(number, rounds, delta, sum(derived.values()))
+        if any(delta.values()):
+            active = {rule.id: (rule, derived[rule.id]) for rule in rules if derived.get(rule.id)}
+            usage = Usage(rounds, self._rows, monotonic() - self._started, memory_in_use())
+            check_limits(usage, self._limits, stratum, tuple(active.values()))
+        return delta
+
+    def _is_full(self, known: Mapping[str, int]) -> bool:
+        """Whether a relation of the stratum has all the rows that its `.limitsize` asks for."""
+        limits = self._size_limits
+        return any(relation in limits and rows >= limits[relation] for relation, rows in known.items())
+
+
+def awake(rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
+    """The delta versions of rules that have a delta to read."""
+    return tuple(
+        rule
+        for rule in rules
+        if any(delta.get(scan.relation) for scan in joined_scans(rule.node) if scan.version is Version.DELTA)
+    )

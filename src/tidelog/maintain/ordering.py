@@ -1,0 +1,46 @@
+"""Rules with their joins ordered for the sizes that relations have now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidelog.backends.protocol import Backend
+from tidelog.maintain.protocol import Observer
+from tidelog.plan.nodes import RulePlan, Version
+from tidelog.plan.passes.order_joins import order_joins
+from tidelog.plan.statistics import Statistics
+from tidelog.plan.walk import scans_of
+
+
+class Ordering:
+    """Ordered rules of one run; a rule is ordered again only when a relation it reads has grown or shrunk fourfold.
+
+    The same sizes give the same object, so that a backend can keep what it prepared for a rule.
+    """
+
+    def __init__(self, backend: Backend, observer: Observer) -> None:
+        self._backend = backend
+        self._observer = observer
+        self._reads: dict[int, tuple[tuple[str, Version], ...]] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
+
+    def of(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
+        """`rules`, each with its joins ordered."""
+        statistics = self._backend.statistics()
+        return [self._ordered(rule, statistics) for rule in rules]
+
+    def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
+        if id(rule) not in self._reads:
+            self._reads[id(rule)] = tuple(dict.fromkeys((scan.relation, scan.version) for scan in scans_of(rule.node)))
+        sizes = tuple(magnitude(statistics.rows(relation, version)) for relation, version in self._reads[id(rule)])
+        key = (id(rule), sizes)
+        if key not in self._known:
+            ordered = replace(rule, node=order_joins(rule.node, statistics, rule.order))
+            self._known[key] = ordered
+            self._observer.rule_ordered(ordered)
+        return self._known[key]
+
+
+def magnitude(rows: int) -> int:
+    """0 for no rows, then one more for each factor of 4."""
+    return (rows.bit_length() + 1) // 2

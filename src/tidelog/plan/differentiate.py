@@ -1,0 +1,86 @@
+"""Delta versions of a rule: what the rows that a round added can add in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from tidelog.plan.nodes import (
+    Antijoin,
+    Distinct,
+    Extend,
+    GroupJoin,
+    Join,
+    Node,
+    Project,
+    Range,
+    RulePlan,
+    Scan,
+    Select,
+    Unit,
+    Values,
+    Version,
+)
+from tidelog.plan.walk import map_inputs
+
+
+def differentiate(rule: RulePlan, recursive: frozenset[str]) -> tuple[RulePlan, ...]:
+    """One version of `rule` for each scan of a `recursive` relation; none when it has no such scan.
+
+    In version i the i-th such scan reads DELTA, those before it OLD and those after it FULL. The law, with FULL = OLD
+    + DELTA: the bags of all versions together are the bag over FULL without the bag over OLD. Each new derivation is
+    found once, by the version of the first row in it that is new.
+
+    Negated and aggregated scans are never recursive: strata see to that.
+    """
+    count = sum(scan.relation in recursive for scan in joined_scans(rule.node))
+    return tuple(
+        replace(rule, node=with_versions(rule.node, recursive, iter(versions(count, position))))
+        for position in range(count)
+    )
+
+
+def joined_scans(node: Node) -> Iterator[Scan]:
+    """The scans that are joined, in order: neither negated nor aggregated ones."""
+    match node:
+        case Scan():
+            yield node
+        case Unit() | Values():
+            pass
+        case Join(left, right):
+            yield from joined_scans(left)
+            yield from joined_scans(right)
+        case Antijoin(source) | GroupJoin(source):
+            yield from joined_scans(source)
+        case Select(source) | Extend(source) | Range(source) | Distinct(source) | Project(source):
+            yield from joined_scans(source)
+        case _:
+            assert_never(node)
+
+
+def versions(count: int, position: int) -> tuple[Version, ...]:
+    """The versions of `count` recursive scans when the one at `position` is the delta."""
+    return (Version.OLD,) * position + (Version.DELTA,) + (Version.FULL,) * (count - position - 1)
+
+
+def with_versions(node: Node, recursive: frozenset[str], chosen: Iterator[Version]) -> Node:
+    """`node` with its joined recursive scans, in order, reading the `chosen` versions."""
+    match node:
+        case Scan(relation):
+            return replace(node, version=next(chosen)) if relation in recursive else node
+        case Antijoin(left):
+            return replace(node, left=with_versions(left, recursive, chosen))
+        case GroupJoin(left, right):
+            changed = with_versions(left, recursive, chosen)
+            return replace(node, left=changed, right=with_part(right, left, changed))
+        case _:
+            return map_inputs(node, lambda below: with_versions(below, recursive, chosen))
+
+
+def with_part(node: Node, old: Node, new: Node) -> Node:
+    """`node` with `new` wherever `old` stood in it.
+
+    An aggregate over outer variables starts from the rows of its left side: it has to read the same versions.
+    """
+    return new if node == old else map_inputs(node, lambda below: with_part(below, old, new))

@@ -1,0 +1,171 @@
+"""How many rows a body will have after each step, guessed from counts of stored rows.
+
+The classic assumptions (Selinger et al., 1979): values are spread evenly, and of two joined columns the one with fewer
+values has none that the other lacks. Guesses only rank join orders; answers never depend on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import assert_never
+
+from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Test
+from tidelog.plan.nodes import Antijoin, Distinct, Extend, GroupJoin, Range, Scan, Select, Values, Version
+from tidelog.plan.spine import UNIT, Operation, Source, is_ready, put
+from tidelog.plan.statistics import Statistics
+from tidelog.plan.walk import columns_of
+
+RANGE_ROWS = 16.0
+EQUAL_SHARE = 0.1
+COMPARISON_SHARE = 0.3
+UNEQUAL_SHARE = 0.9
+TEST_SHARE = 0.25
+ANTIJOIN_SHARE = 0.7
+INDEX_UPKEEP = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The first steps of a join order, as numbers: `rows` come out, `cost` rows were touched on the way.
+
+    `values` guesses how many different values each bound name has; `waiting` are the tests not placed yet.
+    """
+
+    order: tuple[int, ...]
+    rows: float
+    cost: float
+    values: Mapping[str, float]
+    waiting: tuple[Operation, ...]
+
+
+class Estimator:
+    """Costs of steps for the sources of one body. Asks the statistics for each count once.
+
+    `sizes` has the number of rows of each source that is a body of its own, by its position.
+    """
+
+    def __init__(self, sources: tuple[Source, ...], sizes: Mapping[int, float], statistics: Statistics) -> None:
+        self.sources = sources
+        self.columns = tuple(frozenset(columns_of(source)) for source in sources)
+        places = Counter(name for columns in self.columns for name in columns)
+        self._shared = frozenset(name for name, count in places.items() if count > 1)
+        self._sizes = sizes
+        self._statistics = statistics
+        self._distinct: dict[tuple[str, tuple[int, ...]], float] = {}
+        self._has_delta = any(isinstance(each, Scan) and each.version is Version.DELTA for each in sources)
+
+    def start(self, others: tuple[Operation, ...]) -> Prefix:
+        """The empty order: one row, with what can be said about it already."""
+        return self._with_tests(Prefix((), 1.0, 0.0, {}, others))
+
+    def step(self, prefix: Prefix, position: int) -> Prefix:
+        """`prefix` with the source at `position` joined to it and every test that this makes possible."""
+        matches, values = self._matches(position, prefix)
+        joined = replace(
+            prefix, order=(*prefix.order, position), rows=prefix.rows * matches, values={**prefix.values, **values}
+        )
+        tested = self._with_tests(joined)
+        connected = not prefix.order or not self.columns[position].isdisjoint(prefix.values)
+        # A product with a test right above it can run as an ordered join, which never sees the rows it refuses.
+        produced = joined.rows if connected else tested.rows
+        read = prefix.rows + self._preparation(position, prefix)
+        return replace(tested, cost=prefix.cost + read + produced)
+
+    def rows(self, position: int) -> float:
+        """How many rows the source at `position` has on its own."""
+        return self._matches(position, Prefix((), 1.0, 0.0, {}, ()))[0]
+
+    def _matches(self, position: int, prefix: Prefix) -> tuple[float, dict[str, float]]:
+        """How many rows of a source each row of `prefix` meets, and what that says about values of names."""
+        source = self.sources[position]
+        match source:
+            case Scan():
+                return self._scan_matches(source, prefix)
+            case Range(name=name):
+                return RANGE_ROWS, {name: RANGE_ROWS}
+            case Values(columns, rows=rows):
+                return shared_matches(float(len(rows)), columns, prefix)
+            case Distinct(_, columns):
+                return shared_matches(self._sizes[position], columns, prefix)
+            case _:
+                assert_never(source)
+
+    def _scan_matches(self, scan: Scan, prefix: Prefix) -> tuple[float, dict[str, float]]:
+        rows = float(self._statistics.rows(scan.relation, scan.version))
+        constant = tuple(place for place, column in enumerate(scan.columns) if isinstance(column, Constant))
+        bound = {
+            place: column
+            for place, column in enumerate(scan.columns)
+            if isinstance(column, str) and (column in prefix.values or column in scan.columns[:place])
+        }
+        per_constant = self._different(scan, constant)
+        here = self._different(scan, tuple(sorted((*constant, *bound)))) / per_constant
+        outside = {column for column in bound.values() if column in prefix.values}
+        there = min(prefix.rows, prod(prefix.values[column] for column in outside)) if outside else 1.0
+        matches = rows / per_constant / max(1.0, here, there)
+        values = {
+            column: min(prefix.values.get(column, rows), self._different(scan, (place,)))
+            for place, column in enumerate(scan.columns)
+            if isinstance(column, str) and column in self._shared
+        }
+        values |= {name: rows for name in columns_of(scan) if name not in values}
+        return matches, values
+
+    def _different(self, scan: Scan, places: tuple[int, ...]) -> float:
+        """How many different values the columns at `places` have together."""
+        if not places:
+            return 1.0
+        if len(places) == len(scan.columns):
+            return max(1.0, float(self._statistics.rows(scan.relation, Version.FULL)))
+        key = (scan.relation, places)
+        if key not in self._distinct:
+            self._distinct[key] = max(1.0, float(self._statistics.distinct(scan.relation, places)))
+        return self._distinct[key]
+
+    def _preparation(self, position: int, prefix: Prefix) -> float:
+        """What it costs to make the source ready to be looked up. Indexes of stored rows stay from round to round."""
+        source = self.sources[position]
+        if not prefix.order or not isinstance(source, Scan):
+            return 0.0
+        if all(isinstance(column, Constant) or column in prefix.values for column in source.columns):
+            return 0.0  # a whole row is looked up in the stored rows themselves
+        rows = float(self._statistics.rows(source.relation, source.version))
+        if source.version is Version.DELTA:
+            return INDEX_UPKEEP * rows
+        return 0.0 if self._has_delta else 0.25 * rows
+
+    def _with_tests(self, prefix: Prefix) -> Prefix:
+        """`prefix` with every waiting part placed that its names allow."""
+        rows, values, waiting = prefix.rows, dict(prefix.values), list(prefix.waiting)
+        while ready := next((part for part in waiting if is_ready(part, values.keys())), None):
+            waiting = [part for part in waiting if part is not ready]
+            match put(ready, UNIT, values.keys()):
+                case Extend(name=name) | GroupJoin(name=name):
+                    values[name] = rows
+                case Select(condition=condition):
+                    rows *= condition_share(condition)
+                case Antijoin():
+                    rows *= ANTIJOIN_SHARE
+        return replace(prefix, rows=rows, values=values, waiting=tuple(waiting))
+
+
+def shared_matches(rows: float, columns: tuple[str, ...], prefix: Prefix) -> tuple[float, dict[str, float]]:
+    """Matches of a source about whose columns nothing is known but their number of rows."""
+    shared = any(column in prefix.values for column in columns)
+    return (min(1.0, rows) if shared else rows), dict.fromkeys(columns, rows)
+
+
+def condition_share(condition: Comparison | Test) -> float:
+    """The share of rows that a test lets through."""
+    match condition:
+        case Comparison(ComparisonOperator.EQUAL):
+            return EQUAL_SHARE
+        case Comparison(ComparisonOperator.NOT_EQUAL):
+            return UNEQUAL_SHARE
+        case Comparison():
+            return COMPARISON_SHARE
+        case _:
+            return TEST_SHARE

@@ -1,0 +1,76 @@
+"""Takes a checked program, returns its plan: rules in text order, not optimised yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from tidelog.analysis.checked import CheckedProgram, SimpleRule, Stratum
+from tidelog.language.syntax_tree import Constant, OrderHint, Variable
+from tidelog.plan.differentiate import differentiate
+from tidelog.plan.lower_body import lower_body
+from tidelog.plan.nodes import Plan, Project, RulePlan, StratumPlan, Values
+from tidelog.plan.passes.fold_constants import fold_term
+from tidelog.schema import Row, Schema
+
+
+def lower(checked: CheckedProgram) -> Plan:
+    """The plan of a program. Every rule is `Project(body, head terms)`, and so are the facts of a relation."""
+    strata = tuple(lower_stratum(stratum, checked.schemas) for stratum in checked.strata)
+    return Plan(checked.schemas, strata, checked.size_limits)
+
+
+def lower_stratum(stratum: Stratum, schemas: Mapping[str, Schema]) -> StratumPlan:
+    """The plans of the rules of a stratum; recursive ones once for the first round and once for each delta."""
+    recursive = frozenset(stratum.relations) if stratum.recursive else frozenset[str]()
+    once: list[RulePlan] = []
+    first: list[RulePlan] = []
+    rounds: list[RulePlan] = []
+    facts: dict[str, list[tuple[SimpleRule, Row]]] = {}
+    for rule in stratum.rules:
+        row = fact_of(rule)
+        if row is not None:
+            facts.setdefault(rule.head.relation, []).append((rule, row))
+            continue
+        plan = lower_rule(rule, schemas)
+        versions = differentiate(plan, recursive)
+        if versions:
+            first.append(plan)
+            rounds += with_hints(versions, rule.plan)
+        else:
+            once += with_hints((plan,), rule.plan)
+    given = [lower_facts(found, schemas[relation]) for relation, found in facts.items()]
+    return StratumPlan(stratum.relations, (*given, *once), tuple(rounds), stratum.closures, tuple(first))
+
+
+def fact_of(rule: SimpleRule) -> Row | None:
+    """The row that a fact of the text states, None for a rule or a fact that must be computed."""
+    if rule.body:
+        return None
+    terms = [term if isinstance(term, Constant) else fold_term(term) for term in rule.head.arguments]
+    row = tuple(term.value for term in terms if isinstance(term, Constant))
+    return row if len(row) == len(terms) else None
+
+
+def lower_facts(found: list[tuple[SimpleRule, Row]], schema: Schema) -> RulePlan:
+    """One plan for all facts of a relation; it goes by the name of the first."""
+    rule, _ = found[0]
+    rows = Values(schema.names, schema.kinds, tuple(row for _, row in found))
+    kinds = dict(zip(schema.names, schema.kinds, strict=True))
+    head = Project(rows, tuple(Variable(name, rule.span) for name in schema.names), rule.span)
+    return RulePlan(rule.id, schema.relation, head, rule.span, rule.text, kinds)
+
+
+def lower_rule(rule: SimpleRule, schemas: Mapping[str, Schema]) -> RulePlan:
+    """The plan of one rule, with every scan FULL."""
+    body, terms, kinds = lower_body(rule, schemas)
+    head = Project(body, terms, rule.head.span)
+    return RulePlan(rule.id, rule.head.relation, head, rule.span, rule.text, kinds)
+
+
+def with_hints(versions: Iterable[RulePlan], hint: OrderHint | None) -> Iterator[RulePlan]:
+    """`versions`, each with the order that the rule's `.plan` asks for it."""
+    orders = {} if hint is None else dict(hint.orders)
+    for number, plan in enumerate(versions):
+        order = orders.get(number)
+        yield plan if order is None else replace(plan, order=tuple(position - 1 for position in order))
