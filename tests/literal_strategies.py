@@ -38,6 +38,7 @@ class Draft:
         self.literals: list[str] = []
         self.recursive = False
         self.guarded = False
+        self.total = bool(head.qualifier)
         self.depth = 0
         self.names = iter(range(1000))
 
@@ -51,7 +52,7 @@ class Draft:
     @property
     def may_fail(self) -> bool:
         """Whether an expression may have no value: not in an inline relation, whose rows need not all be computed."""
-        return self.fragment.risky and not self.head.qualifier
+        return self.fragment.risky and not self.total
 
     def pick(self, options: Sequence[Choice]) -> Choice:
         return self.draw(st.sampled_from(options))
@@ -197,13 +198,16 @@ def add_aggregate(draft: Draft) -> None:
 def aggregate(draft: Draft) -> tuple[Kind, str]:
     """The kind and the text of an aggregate over settled relations that may use the variables bound so far."""
     inner = draft.inner()
-    for _ in range(draft.pick([1, 1, 2])):
-        add_atom(inner)
     extras = [add_comparison, add_comparison, add_negation, add_equation]
     if draft.fragment.nested_aggregates and inner.depth < 2:
         extras += [add_aggregate, add_inner_disjunction]
-    if draft.one_in(3):
-        draft.pick(extras)(inner)
+    extra = draft.pick(extras) if draft.one_in(3) else None
+    # See cases/regressions/error_in_an_aggregate_over_alternatives_that_does_not_matter.
+    inner.total = draft.total or extra is add_inner_disjunction
+    for _ in range(draft.pick([1, 1, 2])):
+        add_atom(inner)
+    if extra is not None:
+        extra(inner)
     local = {kind: [name for name in inner.bound[kind] if name not in draft.bound[kind]] for kind in NUMERIC}
     kinds = [kind for kind in NUMERIC if local[kind]]
     function = draft.pick(draft.fragment.aggregates) if kinds else "count"
@@ -235,7 +239,7 @@ def bind_to(draft: Draft, kind: Kind, text: str) -> None:
 def filters(draft: Draft) -> list[str]:
     """One or two literals over bound variables, or none where nothing is bound."""
     branch = Draft(draft.draw, draft.head, draft.readable, draft.settled, draft.fragment)
-    branch.bound, branch.names = draft.bound, draft.names
+    branch.bound, branch.names, branch.total = draft.bound, draft.names, draft.total
     makers = [add_comparison, add_negation]
     if not draft.depth:  # in an aggregate, the wildcards of an atom would have to be bound in every alternative
         makers.append(add_closed_atom)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import tidelog
 from case_files import Case, all_cases, read_rows
 from oracle import evaluate
+from tidelog.cli.main import main
 from tidelog.errors import EvaluationError
 
 CASES = all_cases()
@@ -29,10 +31,9 @@ def test_the_oracle_gives_what_is_expected(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_engine_gives_what_is_expected(case: Case) -> None:
-    tidelog = pytest.importorskip("tidelog.session", exc_type=ImportError)
     checked = case.checked()
     expected = case.expected(checked)
-    with tidelog.open_session(checked) as db:
+    with tidelog.open(checked) as db:
         for relation, rows in case.facts(checked).items():
             db.insert(relation, rows)
         if case.expected_error is None:
@@ -46,10 +47,8 @@ def test_the_engine_gives_what_is_expected(case: Case) -> None:
 
 @pytest.mark.parametrize("case", WITH_FILES, ids=str)
 def test_the_command_line_writes_what_is_expected(case: Case, tmp_path: Path) -> None:
-    command_line = pytest.importorskip("tidelog.cli.main", exc_type=ImportError)
-    pytest.importorskip("tidelog.session", exc_type=ImportError)
     arguments = ["run", str(case.program_path), "-F", str(case.facts_folder), "-D", str(tmp_path)]
-    status = command_line.main(arguments)
+    status = main(arguments)
     if case.expected_error is None:
         checked = case.checked()
         assert status == 0

@@ -1,5 +1,6 @@
 """Printing and formatting keep the program: for random programs, and random layouts of their text."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,8 @@ from tidelog.language.words import (
 from tidelog.schema import Kind
 from tidelog.span import NOWHERE
 
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
 WORDS = st.from_regex(r"[a-zA-Z?_][a-zA-Z0-9_?]{0,4}", fullmatch=True).filter(lambda word: word != "_")
 VARIABLES = WORDS.filter(lambda word: word not in KEYWORDS)
 RELATIONS = WORDS.filter(lambda word: word not in RESERVED_FOR_RELATIONS)
@@ -83,14 +86,16 @@ def bodies(terms: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(Truth, st.booleans()),
     )
     single = literal.map(lambda one: (one,))
-    return st.recursive(
-        single,
-        lambda inner: st.one_of(
-            st.lists(inner, min_size=2, max_size=3).map(lambda parts: sum(parts, ())),
-            st.lists(inner, min_size=2, max_size=3).map(lambda parts: disjunction(parts, NOWHERE)),
-            inner.map(lambda part: negate(part, NOWHERE)),
-        ),
-        max_leaves=4,
+    return st.deferred(
+        lambda: st.recursive(
+            single,
+            lambda inner: st.one_of(
+                st.lists(inner, min_size=2, max_size=3).map(lambda parts: sum(parts, ())),
+                st.lists(inner, min_size=2, max_size=3).map(lambda parts: disjunction(parts, NOWHERE)),
+                inner.map(lambda part: negate(part, NOWHERE)),
+            ),
+            max_leaves=4,
+        )
     )
 
 
@@ -124,7 +129,7 @@ ITEMS = st.one_of(
     RULES,
     RULES,
 )
-PROGRAMS = st.builds(Program, st.lists(ITEMS, max_size=4).map(tuple))
+PROGRAMS = st.deferred(lambda: st.builds(Program, st.lists(ITEMS, max_size=4).map(tuple)))
 
 
 @given(PROGRAMS)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import duckdb_peer, tidelog_side
+from benchmarks import duckdb_peer, runner, tidelog_side
 from benchmarks.__main__ import main
 from benchmarks.generators import DATA_SETS, prepare, prepare_sample
 from benchmarks.measurement import Measurement
-from benchmarks.runner import Failure, Result
+from benchmarks.runner import Failure, Result, run_apart
 from benchmarks.table import main_table, order_line
 from benchmarks.workloads import ALL, WORKLOADS, Workload
 
@@ -43,20 +43,39 @@ def test_every_workload_has_its_program_and_its_facts(workload: Workload) -> Non
     assert workload.data_set in DATA_SETS
 
 
-def test_the_smallest_workload_runs_and_all_counts_are_right(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["tc_dag1k_lin", "--jobs", "1", "--repeat", "1", "--data", str(tmp_path)]) == 0
-    assert "| tc_dag1k_lin | 1 | 138,366 |" in capsys.readouterr().out
+def test_both_sides_give_the_known_answer_of_the_smallest_workload(tmp_path: Path) -> None:
+    facts = prepare(SMALLEST.data_set, tmp_path)
+    assert duckdb_peer.run(SMALLEST, facts, threads=1).counts == SMALLEST.counts
+    assert tidelog_side.run(SMALLEST, facts, threads=1).counts == SMALLEST.counts
 
 
-def test_facts_that_give_another_answer_end_with_a_complaint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_run_in_a_process_of_its_own_comes_back_as_a_measurement(tmp_path: Path) -> None:
+    sample = str(prepare_sample(SMALLEST.inputs, tmp_path))
+    outcome = run_apart(("duckdb", SMALLEST.name, "1", sample, sample), cache=tmp_path, timeout=60)
+    assert isinstance(outcome, Measurement)
+    assert outcome.counts == {"path": sum(14 - node for node in range(12))}  # each reaches itself and all up to 13
+
+
+def test_a_run_that_fails_says_why(tmp_path: Path) -> None:
+    outcome = run_apart(("duckdb", "no such workload", "1", ".", "."), cache=tmp_path, timeout=60)
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == "failed with exit code 1: KeyError: 'no such workload'"
+
+
+def test_a_wrong_answer_ends_with_a_complaint_and_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "tc_dag1k").mkdir()
-    (tmp_path / "tc_dag1k" / "edge.facts").write_text("1\t2\n2\t3\n")
+    monkeypatch.setattr(runner, "run_apart", lambda *_, **__: replace(measured(evaluation=1.0), counts={"path": 3}))
     assert main(["tc_dag1k_lin", "--jobs", "1", "--repeat", "1", "--data", str(tmp_path)]) == 1
     assert "WRONG ANSWER: {'path': 3} rows, not {'path': 138366}" in capsys.readouterr().err
+
+
+def test_right_answers_end_with_a_table_and_exit_code_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "run_apart", lambda *_, **__: measured(evaluation=1.0))
+    assert main(["tc_dag1k_lin", "--jobs", "1", "--repeat", "1", "--data", str(tmp_path)]) == 0
+    assert "| tc_dag1k_lin | 1 | 138,366 |" in capsys.readouterr().out
 
 
 def test_a_goal_is_met_or_missed_by_the_medians_of_one_thread() -> None:

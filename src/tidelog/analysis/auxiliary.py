@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tidelog.analysis.alternatives import alternatives, check_alternatives
-from tidelog.analysis.safety import bound_names
+from tidelog.analysis.filters import filters_as_counts
+from tidelog.analysis.safety import bound_names, needs
+from tidelog.analysis.totality import always_has_value
 from tidelog.analysis.traversal import (
     MARK,
     Body,
     Change,
+    all_names,
     all_terms,
     change_own,
     change_own_literal,
@@ -65,14 +68,20 @@ class Auxiliaries:
         return lambda term: self._aggregate(term, scope, kinds) if isinstance(term, Aggregate) else term
 
     def _aggregate(self, aggregate: Aggregate, scope: frozenset[str], kinds: dict[str, Kind]) -> Aggregate:
-        inner_scope = scope | own_names(inside(aggregate))
-        change = self._within(inner_scope, kinds)
-        target = None if aggregate.target is None else change_own(aggregate.target, change)
-        body = self.replace_alternatives(aggregate.body, inner_scope, kinds)
-        too_many = check_alternatives(body, aggregate.span)
+        too_many = check_alternatives(aggregate.body, aggregate.span)
         if too_many:
             self.diagnostics.append(too_many)
             return aggregate
+        inner_scope = scope | own_names(inside(aggregate))
+        outer = all_names(inside(aggregate)) & scope
+        body = aggregate.body
+        if _waiting(body, outer, inner_scope):
+            body = filters_as_counts(body, outer, inner_scope, kinds)
+            inner_scope |= own_names(body)
+        target = aggregate.target
+        if target is not None:
+            target = change_own(target, self._within(inner_scope, kinds))
+        body = self.replace_alternatives(body, inner_scope, kinds)
         match alternatives(body):
             case []:
                 plain: Body = (_constantly(ComparisonOperator.NOT_EQUAL, aggregate),)
@@ -81,8 +90,31 @@ class Auxiliaries:
             case [single]:
                 plain = single
             case _:
-                plain = (self._make(aggregate, self._name_wildcards(body, kinds), scope, inner_scope, kinds),)
+                plain = self._read_from_relation(
+                    aggregate, self._name_wildcards(body, kinds), scope, inner_scope, kinds
+                )
         return replace(aggregate, target=target, body=plain)
+
+    def _read_from_relation(
+        self,
+        aggregate: Aggregate,
+        body: Body,
+        scope: frozenset[str],
+        inner_scope: frozenset[str],
+        kinds: Mapping[str, Kind],
+    ) -> Body:
+        """An atom of a new relation in place of `body`, beside the literals that wait for values from outside."""
+        waiting = _waiting(body, all_names(body) & scope, inner_scope)
+        apart = tuple(
+            literal
+            for literal in body
+            if not isinstance(literal, Disjunction) and needs(literal, inner_scope) & waiting
+        )
+        rest = tuple(literal for literal in body if literal not in apart)
+        # A literal that is kept apart can be false and no longer excuse an expression without a value.
+        if apart and always_has_value(None, rest):
+            return (self._make(aggregate, rest, scope, inner_scope, kinds), *apart)
+        return (self._make(aggregate, body, scope, inner_scope, kinds),)
 
     def _make(
         self,
@@ -93,11 +125,8 @@ class Auxiliaries:
         kinds: Mapping[str, Kind],
     ) -> Atom:
         """An atom of a new relation that holds for the assignments that make `body` hold."""
-        columns = {
-            term.name: term
-            for term in all_terms(body)
-            if isinstance(term, Variable) and (term.name in own_names(body) or term.name in inner_scope)
-        }
+        visible = inner_scope | own_names(body)
+        columns = {term.name: term for term in all_terms(body) if isinstance(term, Variable) and term.name in visible}
         for alternative in alternatives(body):
             bound = bound_names(alternative, frozenset(), inner_scope)
             self.diagnostics += (_unbound(columns[name], scope) for name in columns if name not in bound)
@@ -130,6 +159,14 @@ class Auxiliaries:
         name = f"_{MARK}w{self._wildcards}"
         kinds[name] = kind
         return Variable(name, term.span)
+
+
+def _waiting(body: Body, outer: frozenset[str], scope: frozenset[str]) -> frozenset[str]:
+    """The outer names that some alternative of `body` does not bind; none where there are no alternatives."""
+    choices = alternatives(body)
+    if len(choices) < 2:
+        return frozenset()
+    return outer - frozenset.intersection(*(bound_names(choice, frozenset(), scope) for choice in choices))
 
 
 def _constantly(operator: ComparisonOperator, aggregate: Aggregate) -> Comparison:

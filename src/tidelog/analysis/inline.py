@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from tidelog.analysis.alternatives import alternatives
 from tidelog.analysis.kinds import TypedRule
 from tidelog.analysis.safety import is_safe
+from tidelog.analysis.totality import always_has_value
 from tidelog.analysis.traversal import (
     MARK,
     Body,
@@ -30,7 +31,6 @@ from tidelog.analysis.traversal import (
     written,
 )
 from tidelog.errors import Diagnostic, Note
-from tidelog.language.functions import TOTAL
 from tidelog.language.logic import negate
 from tidelog.language.syntax_tree import (
     Aggregate,
@@ -43,7 +43,6 @@ from tidelog.language.syntax_tree import (
     Literal,
     Negation,
     Term,
-    Test,
     Variable,
     Wildcard,
 )
@@ -132,7 +131,8 @@ class Inliner:
     def _replaces(self, relation: str) -> bool:
         """Whether a positive atom of `relation` is inlined."""
         return relation in self.definitions and (
-            self._must_replace(relation) or all(_always_has_value(part) for part in self.definitions[relation])
+            self._must_replace(relation)
+            or all(always_has_value(part.head, part.body) for part in self.definitions[relation])
         )
 
     def _must_replace(self, relation: str) -> bool:
@@ -251,14 +251,4 @@ def _many_valued(body: Body) -> bool:
     """Whether a literal is not the plain opposite of its negation: one with an aggregate or a range."""
     return any(
         isinstance(term, Aggregate) or (isinstance(term, Call) and term.function == "range") for term in all_terms(body)
-    )
-
-
-def _always_has_value(definition: Definition) -> bool:
-    """Whether no expression of the rule can be without a value."""
-    if any(isinstance(literal, Test) for literal in definition.body):
-        return False
-    return all(
-        term.function in TOTAL if isinstance(term, Call) else not isinstance(term, Aggregate)
-        for term in all_terms((definition.head, *definition.body))
     )

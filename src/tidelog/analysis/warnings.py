@@ -98,7 +98,7 @@ def _empty_relations(names: Names, directives: Sequence[Directive], strata: Sequ
     reported: set[str] = set()
     for rule in names.rules:
         for atom in _atoms_read(rule.body):
-            if atom.relation in undefined - reported:
+            if atom.relation in undefined and atom.relation not in reported:
                 reported.add(atom.relation)
                 yield _warning(
                     "D602",

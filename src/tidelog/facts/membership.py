@@ -1,7 +1,7 @@
 """Sets of rows of ids: which rows of a batch are new?
 
-A relation of one column marks ids in an array. Pairs, the common case, pack into one 64-bit key; they are kept in a
-hash set, or as one bit for each possible pair once that takes less room than the hash set would. Wider rows are numbered.
+A relation of one column marks ids in an array. Pairs, the common case, are kept as bits, in words of a hash table or
+in one array. Wider rows are numbered.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class IdSet:
     def contains(self, rows: Rows) -> Mask:
         ids = rows.reshape(-1)
         known = ids < self._seen.size
-        return known & (self._seen[np.where(known, ids, 0)] != 0)
+        present: Mask = known & (self._seen[np.where(known, ids, 0)] != 0)
+        return present
 
 
 class PairSet:
@@ -102,7 +103,7 @@ class PairSet:
             move_words(self._entries, entries)
             self._entries = entries
             reached, self._used, found = insert_words(self._entries, self._used, keys, reached, out, found)
-        return found
+        return int(found)
 
     def _fit_ranges(self, rows: Rows) -> None:
         """Notes the largest ids; a bit set that does not reach them becomes words again."""
@@ -160,6 +161,7 @@ class RowSet:
             reached, self.count = number_rows(
                 self._slots, self.rows, self.count, batch, columns, reached, batch.shape[0], numbers
             )
+            self.count = int(self.count)
             if reached == batch.shape[0]:
                 return numbers
             self._grow()

@@ -1,7 +1,7 @@
 """A relation's rows: append-only, so that the row number is the age and a delta is a range of rows.
 
-    0 ……………… old ……………… | …… delta …… | …… staged ……
-                          delta_start    stored          count
+0 ……………… old ……………… | …… delta …… | …… staged ……
+                      delta_start    stored          count
 """
 
 from __future__ import annotations

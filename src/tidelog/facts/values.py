@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ from tidelog.schema import Kind, Value
 
 Ids = npt.NDArray[np.int32]
 Words = npt.NDArray[Any]
+ArrowColumn: TypeAlias = Any
+"""An Arrow array; its published types are too narrow for what it takes."""
 
 DTYPES: dict[Kind, npt.DTypeLike] = {Kind.NUMBER: np.int64, Kind.UNSIGNED: np.uint64, Kind.FLOAT: np.float64}
 """How a numeric kind looks decoded."""
@@ -39,9 +41,9 @@ class Values:
 
     def size(self, kind: Kind) -> int:
         """How many different values of `kind` there are: ids lie below it."""
-        return self.symbols.count if kind is Kind.SYMBOL else self._words[kind].count
+        return int(self.symbols.count if kind is Kind.SYMBOL else self._words[kind].count)
 
-    def encode(self, kind: Kind, column: pa.ChunkedArray | pa.Array) -> Ids:
+    def encode(self, kind: Kind, column: ArrowColumn) -> Ids:
         """Ids of an Arrow column of the kind's type."""
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
@@ -49,7 +51,7 @@ class Values:
             return self.symbols.intern(column)
         return self.identify(kind, column.to_numpy(zero_copy_only=False))
 
-    def decode(self, kind: Kind, ids: Ids) -> pa.Array:
+    def decode(self, kind: Kind, ids: Ids) -> ArrowColumn:
         """The values of `ids` as an Arrow column."""
         if kind is Kind.SYMBOL:
             return self.symbols.texts().take(pa.array(ids))
@@ -116,7 +118,7 @@ class TextTable:
         self._slots = np.full(2 * _SMALLEST, EMPTY, np.int32)
         self._lock = Lock()
 
-    def intern(self, texts: pa.Array) -> Ids:
+    def intern(self, texts: ArrowColumn) -> Ids:
         """The id of each text of a large_string array; new texts get new ids."""
         offsets = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1, texts.offset * 8) if len(texts) else None
         ids = np.empty(len(texts), np.int32)
@@ -135,9 +137,9 @@ class TextTable:
                     return ids
                 self._grow(int(offsets[reached + 1] - offsets[reached]))
 
-    def texts(self) -> pa.Array:
+    def texts(self) -> ArrowColumn:
         """All texts by id. The array shares its memory with the table, which only ever appends."""
-        return pa.LargeStringArray.from_buffers(self.count, pa.py_buffer(self._ends), pa.py_buffer(self._letters))
+        return pa.LargeStringArray.from_buffers(self.count, *map(_buffer, (self._ends, self._letters)))
 
     def _grow(self, needed: int) -> None:
         """Makes room for more texts, of which the next has `needed` bytes."""
@@ -152,6 +154,10 @@ class TextTable:
             self._ends = np.concatenate([self._ends, np.zeros(room + 1 - self._ends.size, np.int64)])
             self._slots = np.full(2 * room, EMPTY, np.int32)
             rehash_texts(self._slots, self._codes, self.count)
+
+
+def _buffer(array: Any) -> Any:
+    return pa.py_buffer(array)
 
 
 def _next_room(room: int) -> int:

@@ -17,7 +17,7 @@ _BLOCK = 128
 def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms, payload, tail):
     """Adds rows[first_row + i] (its `columns`) to the block of groups[i], for i from `start` on.
 
-    Returns (position reached, new tail): it stops early where a block must move and `payload` has no room behind `tail`.
+    Returns (position reached, new tail): it stops early where a block must move and `payload` is too short.
     """
     width = columns.size
     for i in range(start, groups.size):
@@ -42,7 +42,7 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
 
 
 @kernel
-def lay_out_blocks(groups, starts, counts, rooms):
+def lay_out_blocks(groups, starts, rooms):
     """Gives each group of an empty index exactly the room that the rows numbered `groups` need; returns the tail."""
     for i in range(groups.size):
         rooms[groups[i]] += 1

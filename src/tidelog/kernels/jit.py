@@ -94,7 +94,7 @@ def _load_numba() -> Any:
 
         typeof_impl.register(Kernel)(lambda value, _context: numba.types.Dispatcher(value.dispatcher))
         instruction = _prefetch_instruction()
-        overload(prefetch)(lambda array, index: lambda array, index: instruction(array, index))
+        overload(prefetch)(lambda array, index: lambda array, index: instruction(array, index))  # noqa: ARG005
         _tier.numba = numba
     return _tier.numba
 
@@ -105,9 +105,9 @@ def _prefetch_instruction() -> Any:
     from numba.core.extending import intrinsic
     from numba.np.arrayobj import make_array
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def instruction(_typing_context, array, index):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def instruction(_typing_context, array, index):
+        def generate(context, builder, signature, arguments):
             data = make_array(signature.args[0])(context, builder, arguments[0]).data
             address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
             number = ir.IntType(32)

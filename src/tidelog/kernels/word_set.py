@@ -20,7 +20,7 @@ _BLOCK = 128
 def insert_words(entries, used, keys, start, out, found):
     """Adds the keys from `start` on; the new ones are written to `out` from position `found` on.
 
-    Returns (position reached, entries used, new value of `found`). It stops early when the table is full enough to grow.
+    Returns (position reached, entries used, new value of `found`). It stops early when the table should grow.
     `out` needs room for one key more than are new.
     """
     mask = entries.size // 2 - 1

@@ -128,10 +128,11 @@ class Estimator:
     def _preparation(self, position: int, prefix: Prefix) -> float:
         """What it costs to make the source ready to be looked up. Indexes of stored rows stay from round to round."""
         source = self.sources[position]
-        if not prefix.order or not isinstance(source, Scan):
+        if not isinstance(source, Scan):
             return 0.0
-        if all(isinstance(column, Constant) or column in prefix.values for column in source.columns):
-            return 0.0  # a whole row is looked up in the stored rows themselves
+        fixed = sum(isinstance(column, Constant) or column in prefix.values for column in source.columns)
+        if fixed in (0, len(source.columns)):
+            return 0.0  # every row is read, or a whole row is looked up among the stored rows themselves
         rows = float(self._statistics.rows(source.relation, source.version))
         if source.version is Version.DELTA:
             return INDEX_UPKEEP * rows

@@ -26,11 +26,11 @@ def lower_stratum(stratum: Stratum, schemas: Mapping[str, Schema]) -> StratumPla
     once: list[RulePlan] = []
     first: list[RulePlan] = []
     rounds: list[RulePlan] = []
-    facts: dict[str, list[tuple[SimpleRule, Row]]] = {}
+    facts: dict[str, tuple[SimpleRule, list[Row]]] = {}
     for rule in stratum.rules:
         row = fact_of(rule)
         if row is not None:
-            facts.setdefault(rule.head.relation, []).append((rule, row))
+            facts.setdefault(rule.head.relation, (rule, []))[1].append(row)
             continue
         plan = lower_rule(rule, schemas)
         versions = differentiate(plan, recursive)
@@ -39,7 +39,7 @@ def lower_stratum(stratum: Stratum, schemas: Mapping[str, Schema]) -> StratumPla
             rounds += with_hints(versions, rule.plan)
         else:
             once += with_hints((plan,), rule.plan)
-    given = [lower_facts(found, schemas[relation]) for relation, found in facts.items()]
+    given = [lower_facts(rule, rows, schemas[relation]) for relation, (rule, rows) in facts.items()]
     return StratumPlan(stratum.relations, (*given, *once), tuple(rounds), stratum.closures, tuple(first))
 
 
@@ -47,17 +47,20 @@ def fact_of(rule: SimpleRule) -> Row | None:
     """The row that a fact of the text states, None for a rule or a fact that must be computed."""
     if rule.body:
         return None
-    terms = [term if isinstance(term, Constant) else fold_term(term) for term in rule.head.arguments]
-    row = tuple(term.value for term in terms if isinstance(term, Constant))
-    return row if len(row) == len(terms) else None
+    row = []
+    for term in rule.head.arguments:
+        folded = term if isinstance(term, Constant) else fold_term(term)
+        if not isinstance(folded, Constant):
+            return None
+        row.append(folded.value)
+    return tuple(row)
 
 
-def lower_facts(found: list[tuple[SimpleRule, Row]], schema: Schema) -> RulePlan:
-    """One plan for all facts of a relation; it goes by the name of the first."""
-    rule, _ = found[0]
-    rows = Values(schema.names, schema.kinds, tuple(row for _, row in found))
+def lower_facts(rule: SimpleRule, rows: list[Row], schema: Schema) -> RulePlan:
+    """One plan for all facts of a relation; it goes by the name of `rule`, the first of them."""
+    values = Values(schema.names, schema.kinds, tuple(rows))
     kinds = dict(zip(schema.names, schema.kinds, strict=True))
-    head = Project(rows, tuple(Variable(name, rule.span) for name in schema.names), rule.span)
+    head = Project(values, tuple(Variable(name, rule.span) for name in schema.names), rule.span)
     return RulePlan(rule.id, schema.relation, head, rule.span, rule.text, kinds)
 
 

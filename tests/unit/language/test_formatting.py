@@ -42,7 +42,8 @@ def test_a_rule_that_is_too_long_gets_a_line_for_each_literal():
 
 
 def test_comments_stay_with_what_they_are_about():
-    text = "// first\n.decl p(x:number) // about p\n/* a\n   b */\np(x) :- q(x), // why q\n // own line\n r(x). // end\n// last"
+    text = "// first\n.decl p(x:number) // about p\n/* a\n   b */\n"
+    text += "p(x) :- q(x), // why q\n // own line\n r(x). // end\n// last"
     assert format_text(text) == (
         "// first\n.decl p(x: number)  // about p\n/* a\n   b */\n"
         "p(x) :-\n    q(x),  // why q\n    // own line\n    r(x).  // end\n// last\n"
@@ -55,7 +56,7 @@ def test_attributes_with_comments_get_a_line_each():
 
 
 def test_preprocessor_lines_stay_as_they_are():
-    text = "#define  PAIR(a,b)  p(a,b), \\\n    p(b,a)\n#ifdef X\np(1,2).\n#endif\nPAIR( 1,2 ).\n"
+    text = "#define  PAIR(a,b)  p(a,b), \\\n    p(b,a)\n#ifdef X\np(1, 2).\n#endif\nPAIR( 1,2 ).\n"
     assert format_text(text) == text.replace("PAIR( 1,2 )", "PAIR(1, 2)")
 
 

@@ -46,7 +46,7 @@ def tables() -> st.SearchStrategy[dict[str, set[Row]]]:
 
 @st.composite
 def rules(draw: st.DrawFn) -> str:
-    """A safe rule for h(x, y): atoms with expressions, comparisons, equalities, negation and aggregates in any order."""
+    """A safe rule for h(x, y): atoms with expressions, comparisons, equalities, negation, aggregates, in any order."""
     atoms = draw(st.lists(atom_texts(), min_size=1, max_size=3))
     bound = sorted({name for text, names in atoms for name in names})
     literals = [text for text, _ in atoms]

@@ -10,6 +10,7 @@ import numpy as np
 from tidelog.facts.membership import Mask, Rows
 from tidelog.kernels import jit
 from tidelog.kernels.rows import compress, project
+from tidelog.span import Span
 
 MORSEL = 1 << 16
 """Rows read at a time from a relation."""
@@ -24,10 +25,26 @@ class Batch:
 
     @property
     def size(self) -> int:
-        return self.rows.shape[0]
+        return int(self.rows.shape[0])
 
     def column(self, name: str) -> Rows:
         return self.rows[:, self.names[name]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an expression has no value, and where it stands."""
+
+    reason: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The rows of a batch for which an expression has no value, and why."""
+
+    rows: Mask
+    problem: Problem
 
 
 UNIT = Batch(np.zeros((1, 1), np.int32), {})
@@ -51,3 +68,8 @@ def select_columns(batch: Batch, names: tuple[str, ...]) -> Rows:
         out[:] = 0
     project(batch.rows, columns, out)
     return out
+
+
+def without(batch: Batch, mask: Mask) -> Batch:
+    """The rows of `batch` for which `mask` does not hold."""
+    return Batch(np.ascontiguousarray(batch.rows[~mask]), batch.names)

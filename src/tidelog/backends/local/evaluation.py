@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.batch import Batch, Missing, Problem, without
 from tidelog.backends.local.parts import Part
 from tidelog.backends.local.store import Store
 from tidelog.errors import EvaluationError
 from tidelog.plan.nodes import RulePlan
 from tidelog.schema import Kind
-from tidelog.span import Span
 
 Survivors: TypeAlias = Callable[[Batch, tuple[Part, ...], "Evaluation"], Batch]
 
@@ -25,7 +24,7 @@ class Evaluation:
     rule: RulePlan
     survivors: Survivors
     collects: bool = False
-    failures: list[tuple[Batch, str]] = field(default_factory=list)
+    failures: list[tuple[Batch, Problem]] = field(default_factory=list)
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -35,8 +34,13 @@ class Evaluation:
         """The same for the body of an aggregate: rows without a value are noted in `failures`."""
         return Evaluation(self.store, self.rule, self.survivors, collects=True)
 
-    def fail(self, batch: Batch, rest: tuple[Part, ...], span: Span, reason: str) -> None:
-        """Takes rows for which the expression at `span` has no value.
+    def set_aside(self, batch: Batch, missing: Missing, rest: tuple[Part, ...]) -> Batch:
+        """The rows of `batch` for which the expression has a value; the others are taken as `fail` says."""
+        self.fail(without(batch, ~missing.rows), rest, missing.problem)
+        return without(batch, missing.rows)
+
+    def fail(self, batch: Batch, rest: tuple[Part, ...], problem: Problem) -> None:
+        """Takes rows for which an expression has no value.
 
         They matter only if the `rest` of the body holds for them as far as it can be decided without the expression:
         then it is an error, or a failure of the group that an aggregate is computed for.
@@ -47,9 +51,9 @@ class Evaluation:
         if not left.size:
             return
         if self.collects:
-            self.failures.append((left, reason))
+            self.failures.append((left, problem))
         else:
-            raise EvaluationError(f"{reason}{self._example(left)} in the rule {self.rule.text}", span)
+            raise EvaluationError(f"{problem.reason}{self._example(left)} in the rule {self.rule.text}", problem.span)
 
     def _example(self, batch: Batch) -> str:
         """The values of the user's variables in the first row of `batch`."""

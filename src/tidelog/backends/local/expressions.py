@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.batch import Batch, Missing, Problem
 from tidelog.facts.membership import Mask, RowSet
 from tidelog.facts.values import DTYPES, Ids, Values
 from tidelog.language.functions import (
@@ -35,6 +35,7 @@ from tidelog.language.syntax_tree import (
     Variable,
 )
 from tidelog.schema import Kind, Value
+from tidelog.span import Span
 
 Numbers = npt.NDArray[Any]
 
@@ -43,14 +44,13 @@ Numbers = npt.NDArray[Any]
 class Computed:
     """The value of a term for each row: numbers in the dtype of `kind`, ids for symbols and where `is_ids` says so.
 
-    `invalid` marks rows that have no value (None: every row has one), for `reason`. A constant has shape ().
+    `missing` marks rows that have no value (None: every row has one). A constant has shape ().
     """
 
     kind: Kind
     array: Numbers
     is_ids: bool
-    invalid: Mask | None = None
-    reason: str = ""
+    missing: Missing | None = None
 
 
 def compute(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> Computed:
@@ -62,51 +62,54 @@ def compute(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) ->
             return Computed(kind, np.array(values.identify_one(kind, value), np.int32), is_ids=True)
         case Cast(inner):
             return compute(inner, batch, kinds, values)
-        case Call(function, arguments, kind=Kind() as kind, operands=operands):
+        case Call(_, arguments, kind=Kind() as kind):
             computed = [compute(argument, batch, kinds, values) for argument in arguments]
-            return _with_invalid_of(computed, _call(function, kind, operands, computed, values))
+            return _with_missing_of(computed, _call(term, kind, computed, values))
         case _:
             raise AssertionError(f"{term} cannot stand in a plan")
 
 
-def compute_ids(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Ids, Mask | None, str]:
-    """The value of `term` for each row as ids, the rows without a value, and why they have none."""
+def compute_ids(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Ids, Missing | None]:
+    """The value of `term` for each row as ids, and the rows without a value."""
     computed = compute(term, batch, kinds, values)
     ids = np.broadcast_to(_ids_of(computed, values), (batch.size,))
-    return ids, _spread(computed.invalid, batch.size), computed.reason
+    return ids, _spread(computed.missing, batch.size)
 
 
-def compute_numbers(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Numbers, Mask | None, str]:
-    """The value of a numeric `term` for each row, the rows without a value, and why they have none."""
+def compute_numbers(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Numbers, Missing | None]:
+    """The value of a numeric `term` for each row, and the rows without a value."""
     computed = compute(term, batch, kinds, values)
     numbers = np.broadcast_to(_numbers_of(computed, values), (batch.size,))
-    return numbers, _spread(computed.invalid, batch.size), computed.reason
+    return numbers, _spread(computed.missing, batch.size)
 
 
 def test(
     condition: Comparison | Test, batch: Batch, kinds: dict[str, Kind], values: Values
-) -> tuple[Mask, Mask | None, str]:
-    """For each row whether `condition` holds, the rows for which it has no value, and why they have none."""
+) -> tuple[Mask, Missing | None]:
+    """For each row whether `condition` holds, and the rows for which it has no value."""
     match condition:
-        case Comparison(operator, left, right):
+        case Comparison(_, left, right):
             sides = [compute(left, batch, kinds, values), compute(right, batch, kinds, values)]
-            result = _with_invalid_of(sides, _compare(operator, sides, values))
+            result = _with_missing_of(sides, _compare(condition, sides, values))
         case Test(function, arguments, negated):
             computed = [compute(argument, batch, kinds, values) for argument in arguments]
-            result = _for_each_different(lambda *texts: holds(function, texts) != negated, None, computed, values)
-            result = _with_invalid_of(computed, result)
+            result = _for_each_different(
+                lambda *texts: holds(function, texts) != negated, None, computed, values, condition.span
+            )
+            result = _with_missing_of(computed, result)
     held = np.broadcast_to(result.array.astype(np.bool_), (batch.size,))
-    return held, _spread(result.invalid, batch.size), result.reason
+    return held, _spread(result.missing, batch.size)
 
 
-def _compare(operator: ComparisonOperator, sides: list[Computed], values: Values) -> Computed:
+def _compare(condition: Comparison, sides: list[Computed], values: Values) -> Computed:
     left, right = sides
+    operator = condition.operator
     kind = left.kind
     if operator in (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL) and left.is_ids and right.is_ids:
         same = left.array == right.array
         return Computed(kind, same if operator is ComparisonOperator.EQUAL else ~np.asarray(same), is_ids=False)
     if kind is Kind.SYMBOL:
-        return _for_each_different(lambda a, b: compare(operator, a, b), None, sides, values)
+        return _for_each_different(lambda a, b: compare(operator, a, b), None, sides, values, condition.span)
     function = _COMPARISONS[operator]
     return Computed(kind, np.asarray(function(_numbers_of(left, values), _numbers_of(right, values))), is_ids=False)
 
@@ -121,9 +124,8 @@ _COMPARISONS: dict[ComparisonOperator, Callable[..., Any]] = {
 }
 
 
-def _call(
-    function: str, kind: Kind, operands: tuple[Kind, ...], arguments: list[Computed], values: Values
-) -> Computed:
+def _call(call: Call, kind: Kind, arguments: list[Computed], values: Values) -> Computed:
+    function, operands = call.function, call.operands
     if function == "ord":
         return Computed(kind, _ids_of(arguments[0], values).astype(np.int64), is_ids=False)
     if kind is not Kind.SYMBOL and len(arguments) == 2 and operands[0] is kind:
@@ -131,9 +133,10 @@ def _call(
         if vectorised is not None:
             left, right = (_numbers_of(argument, values) for argument in arguments)
             with np.errstate(all="ignore"):
-                array, invalid, reason = vectorised(np.asarray(left), np.asarray(right), kind)
-            return Computed(kind, array, is_ids=False, invalid=invalid if invalid.any() else None, reason=reason)
-    return _for_each_different(lambda *each: apply(function, operands, kind, each), kind, arguments, values)
+                array, rows, reason = vectorised(np.asarray(left), np.asarray(right), kind)
+            missing = Missing(rows, Problem(reason, call.span)) if rows.any() else None
+            return Computed(kind, array, is_ids=False, missing=missing)
+    return _for_each_different(lambda *each: apply(function, operands, kind, each), kind, arguments, values, call.span)
 
 
 Vectorised = Callable[[Numbers, Numbers, Kind], tuple[Numbers, Mask, str]]
@@ -157,15 +160,16 @@ def _subtract(left: Numbers, right: Numbers, kind: Kind) -> tuple[Numbers, Mask,
 
 def _multiply(left: Numbers, right: Numbers, kind: Kind) -> tuple[Numbers, Mask, str]:
     product = left * right
-    # The float product is right to 53 bits: only where it is near the edge of the range must the exact one be looked at.
+    # The float product is right to 53 bits: only near the edge of the range must the exact one be looked at.
     size = np.abs(left.astype(np.float64) * right.astype(np.float64))
     wrapped = size > 2.0**62
     if wrapped.any():
         low, high = (0, 2**64 - 1) if kind is Kind.UNSIGNED else (-(2**63), 2**63 - 1)
         lefts, rights = np.broadcast_arrays(left, right)
         wrapped = np.array(wrapped)
-        for place in zip(*np.nonzero(wrapped), strict=True):
-            wrapped[place] = not low <= int(lefts[place]) * int(rights[place]) <= high
+        for place in np.argwhere(wrapped).tolist():
+            each = tuple(place)
+            wrapped[each] = not low <= int(lefts[each]) * int(rights[each]) <= high
     return product, wrapped, _out_of_range(kind)
 
 
@@ -230,7 +234,7 @@ _FLOAT_CALLS: dict[str, Vectorised] = {
 
 
 def _for_each_different(
-    function: Callable[..., Value | bool], kind: Kind | None, arguments: list[Computed], values: Values
+    function: Callable[..., Value | bool], kind: Kind | None, arguments: list[Computed], values: Values, span: Span
 ) -> Computed:
     """`function` of each different combination of operands, spread over the rows. `kind` None stands for a test."""
     columns = np.broadcast_arrays(*(np.atleast_1d(_ids_of(argument, values)) for argument in arguments))
@@ -248,28 +252,28 @@ def _for_each_different(
     for row, each in enumerate(zip(*operands, strict=True)):
         try:
             results.append(function(*each))
-        except NoValue as missing:
+        except NoValue as none:
             results.append(blank)
             invalid[row] = True
-            reason = reason or missing.reason
+            reason = reason or none.reason
     if kind is None:
         array: Numbers = np.array(results, np.bool_)
     elif kind is Kind.SYMBOL:
         array = values.identify_all(kind, results)
     else:
         array = np.array(results, DTYPES[kind])
-    spread = invalid[numbers] if reason else None
-    return Computed(kind or Kind.NUMBER, array[numbers], kind is Kind.SYMBOL, spread, reason)
+    missing = Missing(invalid[numbers], Problem(reason, span)) if reason else None
+    return Computed(kind or Kind.NUMBER, array[numbers], kind is Kind.SYMBOL, missing)
 
 
-def _with_invalid_of(arguments: list[Computed], result: Computed) -> Computed:
-    """`result`, invalid also where one of its arguments is."""
-    invalid, reason = result.invalid, result.reason
+def _with_missing_of(arguments: list[Computed], result: Computed) -> Computed:
+    """`result`, without a value also where one of its arguments has none; the first argument's reason counts."""
+    missing = result.missing
     for argument in reversed(arguments):
-        if argument.invalid is not None:
-            invalid = argument.invalid if invalid is None else argument.invalid | invalid
-            reason = argument.reason
-    return Computed(result.kind, result.array, result.is_ids, invalid, reason)
+        if argument.missing is not None:
+            rows = argument.missing.rows if missing is None else argument.missing.rows | missing.rows
+            missing = Missing(rows, argument.missing.problem)
+    return Computed(result.kind, result.array, result.is_ids, missing)
 
 
 def _numbers_of(computed: Computed, values: Values) -> Numbers:
@@ -282,5 +286,5 @@ def _ids_of(computed: Computed, values: Values) -> Numbers:
     return values.identify(computed.kind, np.atleast_1d(computed.array)).reshape(computed.array.shape)
 
 
-def _spread(invalid: Mask | None, size: int) -> Mask | None:
-    return None if invalid is None else np.broadcast_to(invalid, (size,))
+def _spread(missing: Missing | None, size: int) -> Missing | None:
+    return None if missing is None else Missing(np.broadcast_to(missing.rows, (size,)), missing.problem)

@@ -28,7 +28,13 @@ class Groups:
 
 
 def aggregate_groups(
-    function: AggregateFunction, kind: Kind, groups: Ids, count: int, column: Ids | None, column_kind: Kind, values: Values
+    function: AggregateFunction,
+    kind: Kind,
+    groups: Ids,
+    count: int,
+    column: Ids | None,
+    column_kind: Kind,
+    values: Values,
 ) -> Groups:
     """`function` over the values of `column` (None for a count) in each of `count` groups; `kind` is the result's."""
     sizes = np.bincount(groups, minlength=count)
@@ -48,14 +54,12 @@ def aggregate_groups(
             return _each_group(function, kind, groups, count, values.numbers(column_kind, column), column_kind, values)
 
 
-def _extreme(
-    function: AggregateFunction, groups: Ids, count: int, column: Ids, kind: Kind, values: Values
-) -> Ids:
+def _extreme(function: AggregateFunction, groups: Ids, count: int, column: Ids, kind: Kind, values: Values) -> Ids:
     """The id of the least or greatest value of each group; anything for a group without rows."""
     different, where = np.unique(column, return_inverse=True)
     if kind is Kind.SYMBOL:
-        texts = values.decode(kind, different).to_pylist()
-        order = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+        texts: list[str] = values.decode(kind, different).to_pylist()
+        order = np.array(sorted(range(len(texts)), key=lambda number: texts[number]), np.int64)
     else:
         order = np.argsort(values.numbers(kind, different))
     ranks = np.empty(order.size, np.int64)
@@ -83,7 +87,13 @@ def _sum_integers(kind: Kind, groups: Ids, count: int, numbers: Numbers, values:
 
 
 def _each_group(
-    function: AggregateFunction, kind: Kind, groups: Ids, count: int, numbers: Numbers, number_kind: Kind, values: Values
+    function: AggregateFunction,
+    kind: Kind,
+    groups: Ids,
+    count: int,
+    numbers: Numbers,
+    number_kind: Kind,
+    values: Values,
 ) -> Groups:
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.bincount(groups, minlength=count))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +89,7 @@ class Index:
         jit.work(end - start)
         groups = self._number_groups(start, end)
         if self._tail == 0:
-            self._tail = int(lay_out_blocks(groups, self._starts, self._counts, self._rooms))
+            self._tail = int(lay_out_blocks(groups, self._starts, self._rooms))
             self._payload = np.empty((self._tail, self._columns.size), np.int32)
         reached = 0
         while True:
@@ -130,7 +131,7 @@ class Index:
         return np.zeros(rows.shape[0], np.int32)
 
 
-def _longer(array: npt.NDArray[np.int64] | npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
+def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
     longer = np.zeros(size, array.dtype)
     longer[: array.size] = array
-    return longer  # type: ignore[return-value]
+    return longer

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.backends.local.batch import Batch, keep_rows, select_columns
+from tidelog.backends.local.batch import Batch, Missing, Problem, keep_rows, select_columns, without
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.expressions import compute_ids, compute_numbers, test
 from tidelog.backends.local.grouping import Groups, aggregate_groups
@@ -34,7 +34,6 @@ from tidelog.language.syntax_tree import (
 )
 from tidelog.plan.nodes import GroupJoin, Range, Version
 from tidelog.schema import Kind
-from tidelog.span import Span
 
 OUTPUT = 1 << 17
 """Rows a join gives at a time: enough to make the work between kernels small, few enough to stay in the cache."""
@@ -121,7 +120,6 @@ class Bound:
 
     operator: ComparisonOperator
     term: Term
-    span: Span
     rest: tuple[Part, ...]
 
 
@@ -145,10 +143,9 @@ class OrderedLookup:
         index = evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
         limits = []
         for bound in self.bounds:
-            numbers, invalid, reason = compute_numbers(bound.term, batch, evaluation.kinds, evaluation.store.values)
-            if invalid is not None:
-                evaluation.fail(without(batch, ~invalid), bound.rest, bound.span, reason)
-                good = without(batch, invalid)
+            numbers, missing = compute_numbers(bound.term, batch, evaluation.kinds, evaluation.store.values)
+            if missing is not None:
+                good = evaluation.set_aside(batch, missing, bound.rest)
                 if good.size:
                     yield from self.run(good, evaluation)
                 return
@@ -201,17 +198,16 @@ class Filter:
 
     condition: Comparison | Test
     names: tuple[str, ...]
-    span: Span
     rest: tuple[Part, ...]
 
     def prepare(self, evaluation: Evaluation) -> None:
         pass
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
-        held, invalid, reason = test(self.condition, batch, evaluation.kinds, evaluation.store.values)
-        if invalid is not None:
-            evaluation.fail(without(batch, ~invalid), self.rest, self.span, reason)
-            held = held & ~invalid
+        held, missing = test(self.condition, batch, evaluation.kinds, evaluation.store.values)
+        if missing is not None:
+            evaluation.set_aside(batch, missing, self.rest)
+            held = held & ~missing.rows
         yield keep_rows(batch, held, self.names)
 
 
@@ -222,17 +218,15 @@ class Compute:
     name: str
     term: Term
     names: tuple[str, ...]
-    span: Span
     rest: tuple[Part, ...]
 
     def prepare(self, evaluation: Evaluation) -> None:
         pass
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
-        ids, invalid, reason = compute_ids(self.term, batch, evaluation.kinds, evaluation.store.values)
-        if invalid is not None:
-            evaluation.fail(without(batch, ~invalid), self.rest, self.span, reason)
-            batch, ids = without(batch, invalid), ids[~invalid]
+        ids, missing = compute_ids(self.term, batch, evaluation.kinds, evaluation.store.values)
+        if missing is not None:
+            batch, ids = evaluation.set_aside(batch, missing, self.rest), ids[~missing.rows]
         yield with_column(batch, self.name, ids, self.names)
 
 
@@ -253,10 +247,9 @@ class Count:
         terms = [node.start, node.end] + ([] if node.step is None else [node.step])
         columns = []
         for term in terms:
-            numbers, invalid, reason = compute_numbers(term, batch, kinds, values)
-            if invalid is not None:
-                evaluation.fail(without(batch, ~invalid), self.rest, node.span, reason)
-                good = without(batch, invalid)
+            numbers, missing = compute_numbers(term, batch, kinds, values)
+            if missing is not None:
+                good = evaluation.set_aside(batch, missing, self.rest)
                 if good.size:
                     yield from self.run(good, evaluation)
                 return
@@ -265,8 +258,8 @@ class Count:
             one = Batch(batch.rows[row : row + 1], batch.names)
             try:
                 yield from self._count(one, limits, evaluation)
-            except NoValue as missing:
-                evaluation.fail(one, self.rest, node.span, missing.reason)
+            except NoValue as none:
+                evaluation.fail(one, self.rest, Problem(none.reason, node.span))
 
     def _count(self, one: Batch, limits: tuple[float, ...], evaluation: Evaluation) -> Iterator[Batch]:
         counted = range_values(self.range.kind, *limits)
@@ -304,7 +297,7 @@ class Aggregation:
     rest: tuple[Part, ...]
     numbering: RowSet | None = None
     groups: Groups | None = None
-    failures: Sequence[tuple[Batch, str]] = ()
+    failures: Sequence[tuple[Batch, Problem]] = ()
 
     def prepare(self, evaluation: Evaluation) -> None:
         values = evaluation.store.values
@@ -312,10 +305,9 @@ class Aggregation:
         body = Batch(self.pipeline.collect(inner), {name: n for n, name in enumerate(self.pipeline.names)})
         column = None
         if self.node.value is not None:
-            column, invalid, reason = compute_ids(self.node.value, body, inner.kinds, values)
-            if invalid is not None:
-                inner.failures.append((without(body, ~invalid), reason))
-                body, column = without(body, invalid), column[~invalid]
+            column, missing = compute_ids(self.node.value, body, inner.kinds, values)
+            if missing is not None:
+                body, column = inner.set_aside(body, missing, ()), column[~missing.rows]
         self.failures = inner.failures
         self.numbering = RowSet(len(self.node.keys))
         if self.node.keys:
@@ -331,11 +323,9 @@ class Aggregation:
         assert self.groups is not None
         assert self.numbering is not None
         keys = self.node.keys
-        for failed, reason in self.failures:
-            if batch.size:
-                bad = _agree(batch, failed, [key for key in keys if key in failed.names])
-                evaluation.fail(without(batch, ~bad), self.rest, self.node.span, reason)
-                batch = without(batch, bad)
+        for failed, problem in self.failures:
+            bad = _agree(batch, failed, [key for key in keys if key in failed.names])
+            batch = evaluation.set_aside(batch, Missing(bad, problem), self.rest)
         if keys:
             numbers = self.numbering.find(select_columns(batch, keys), np.arange(len(keys)))
         else:
@@ -343,8 +333,8 @@ class Aggregation:
         known = numbers >= 0
         if self.groups.failed.any():
             bad = known & self.groups.failed[np.where(known, numbers, 0)]
-            evaluation.fail(without(batch, ~bad), self.rest, self.node.span, self.groups.reason)
-            batch, numbers, known = without(batch, bad), numbers[~bad], known[~bad]
+            missing = Missing(bad, Problem(self.groups.reason, self.node.span))
+            batch, numbers, known = evaluation.set_aside(batch, missing, self.rest), numbers[~bad], known[~bad]
         ids = self.groups.ids[numbers] if self.groups.ids.size else np.zeros(batch.size, np.int32)
         if self.node.function in (AggregateFunction.COUNT, AggregateFunction.SUM):
             nothing = evaluation.store.values.identify_one(self.node.kind, 0)
@@ -358,7 +348,8 @@ class Aggregation:
 class Pipeline(Protocol):
     """A plan that can be run by itself."""
 
-    names: tuple[str, ...]
+    @property
+    def names(self) -> tuple[str, ...]: ...
 
     def collect(self, evaluation: Evaluation) -> Rows:
         """All its rows, with the columns `names`."""
@@ -407,11 +398,6 @@ def key_rows(batch: Batch, arguments: tuple[Argument, ...]) -> Rows:
     for column, argument in enumerate(arguments):
         rows[:, column] = batch.column(argument) if isinstance(argument, str) else argument
     return rows
-
-
-def without(batch: Batch, mask: Mask) -> Batch:
-    """The rows of `batch` for which `mask` does not hold."""
-    return Batch(np.ascontiguousarray(batch.rows[~mask]), batch.names)
 
 
 def with_column(batch: Batch, name: str, ids: npt.NDArray[np.int32], names: tuple[str, ...]) -> Batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
@@ -25,7 +25,6 @@ from tidelog.backends.local.steps import (
     OrderedLookup,
     Step,
     TableJoin,
-    without,
 )
 from tidelog.backends.local.store import Store
 from tidelog.facts.membership import Rows
@@ -47,7 +46,6 @@ from tidelog.plan.nodes import (
 )
 from tidelog.plan.walk import columns_of, names_in
 from tidelog.schema import Kind
-from tidelog.span import Span
 
 _WORTH_ORDERING = 32
 """Rows of one key from which on halving beats reading them all."""
@@ -68,7 +66,7 @@ def translate(rule: RulePlan, store: Store) -> Body:
         return Body(ValuesSource(node), (), node.columns, None)
     assert isinstance(node, Project)
     wanted = tuple(dict.fromkeys(name for term in node.columns for name in sorted(names_in(term))))
-    return _body(parts_of(node.input), frozenset(), wanted, Sense.SET, rule, store, Head(node.columns, node.span))
+    return _body(parts_of(node.input), frozenset(), wanted, Sense.SET, rule, store, Head(node.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,6 @@ class Head:
     """The terms of a rule's head."""
 
     columns: tuple[Term, ...]
-    span: Span
 
     def rows(self, batch: Batch, evaluation: Evaluation) -> Rows:
         """One row of the head for each row of `batch`."""
@@ -86,13 +83,10 @@ class Head:
                 return batch.rows
             return select_columns(batch, tuple(names))
         rows = np.zeros((batch.size, max(1, len(self.columns))), np.int32)
-        failed = np.zeros(batch.size, np.bool_)
         for number, term in enumerate(self.columns):
-            ids, invalid, reason = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)
-            rows[:, number] = ids
-            if invalid is not None:
-                evaluation.fail(without(batch, ~invalid), (), self.span, reason)
-                failed |= invalid
+            rows[:, number], missing = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)
+            if missing is not None:
+                evaluation.set_aside(batch, missing, ())
         return rows
 
 
@@ -238,7 +232,7 @@ def _body(
     parts: tuple[Part, ...], bound: frozenset[str], wanted: tuple[str, ...], sense: Sense, rule: RulePlan, store: Store,
     head: Head | None,
 ) -> Body:  # fmt: skip
-    """The pipeline of `parts`, of which a batch with the names `bound` or, without any, the first part is the source."""
+    """The pipeline of `parts`: its source is a batch with the names `bound` or, without any, the first part."""
     source: ValuesSource | ScanSource | TableSource | UnitSource = UnitSource()
     first = 0
     if not bound and parts and isinstance(parts[0], Scan | Values | Distinct | Join):
@@ -248,7 +242,9 @@ def _body(
     return Body(source, tuple(steps), wanted, head)
 
 
-def _source(part: Scan | Values | Distinct | Join, rule: RulePlan, store: Store) -> ValuesSource | ScanSource | TableSource:
+def _source(
+    part: Scan | Values | Distinct | Join, rule: RulePlan, store: Store
+) -> ValuesSource | ScanSource | TableSource:
     match part:
         case Values():
             return ValuesSource(part)
@@ -299,7 +295,7 @@ def _steps(
         part = waiting.pop(0)
         comparisons: list[Select] = []
         if isinstance(part, Scan):
-            comparisons = _bounding(part, waiting, bound, rule, store)
+            comparisons = _bounding(part, waiting, bound, store)
             waiting = [other for other in waiting if not any(other is taken for taken in comparisons)]
         after = frozenset(wanted).union(*map(names_of, waiting))
         kept = _in_order_of((bound | names_of(part)) & after, wanted)
@@ -327,9 +323,9 @@ def _step(
             shared = tuple(name for name in columns if name in bound)
             return TableJoin(body, shared, columns, kept)
         case Select(_, condition):
-            return Filter(condition, kept, part.span, rest)
+            return Filter(condition, kept, rest)
         case Extend(_, name, value):
-            return Compute(name, value, kept, part.span, rest)
+            return Compute(name, value, kept, rest)
         case Range(name=name):
             return Count(part, kept, name in bound, rest)
         case Antijoin(right=Scan() as scan):
@@ -375,7 +371,12 @@ def _lookup(scan: Scan, bound: frozenset[str], kept: tuple[str, ...], sense: Sen
 
 
 def _ordered_lookup(
-    scan: Scan, comparisons: list[Select], bound: frozenset[str], kept: tuple[str, ...], rest: tuple[Part, ...], store: Store
+    scan: Scan,
+    comparisons: list[Select],
+    bound: frozenset[str],
+    kept: tuple[str, ...],
+    rest: tuple[Part, ...],
+    store: Store,
 ) -> OrderedLookup:
     plain = _lookup(scan, bound, kept, Sense.BAG, store)
     column = _compared_column(comparisons[0], scan, bound)
@@ -385,17 +386,14 @@ def _ordered_lookup(
         others = tuple(other for other in comparisons if other is not chosen)
         name, operator, term = _sides(chosen, bound)
         assert name is not None
-        bounds.append(Bound(operator, term, chosen.span, (scan, *others, *rest)))
+        bounds.append(Bound(operator, term, (scan, *others, *rest)))
     new = tuple((name, number) for name, number in plain.new if name in kept)
-    return OrderedLookup(
-        scan.relation, scan.version, plain.key, plain.arguments, column, tuple(bounds), new, kept
-    )
+    return OrderedLookup(scan.relation, scan.version, plain.key, plain.arguments, column, tuple(bounds), new, kept)
 
 
-def _bounding(scan: Scan, later: Sequence[Part], bound: frozenset[str], rule: RulePlan, store: Store) -> list[Select]:
+def _bounding(scan: Scan, later: Sequence[Part], bound: frozenset[str], store: Store) -> list[Select]:
     """The comparisons of `later` that bound one new column of `scan`, if it pays to look them up in order."""
-    names, equal = _first_columns(scan)
-    if equal:
+    if _first_columns(scan)[1]:
         return []
     key = tuple(n for n, column in enumerate(scan.columns) if isinstance(column, Constant) or column in bound)
     found: list[Select] = []

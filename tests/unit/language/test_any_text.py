@@ -1,0 +1,42 @@
+"""Whatever the text: a program or a report, never a crash."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidelog.errors import ProgramError
+from tidelog.language.formatter import format_text
+from tidelog.language.parser import parse, parse_query
+
+PIECES = st.sampled_from(
+    """
+    p q x y _ ?v 1 2u 0x1F 1.5 99999999999999999999 "a" "b\\n" "\\q" ( ) ( ) [ ] { } , ; . . :- : ! = != < <= > >= <:
+    + - * / % ^ ** | $ @ # band bnot lor count sum min max mean match contains true false nil as cat range == && 'c' é
+    .decl .type .input .output .plan .pragma .comp .init .functor .lattice .once .foo choice domain brie number " /* */
+    """.split()
+    + ["\n", "\n", "\n#define A(x) x\n", "\n#define B p(1)\n", "A(", "B", "\n#ifdef A\n", "\n#else\n", "\n#endif\n",
+       "\n#include \"z\"\n", "// c\n", "p(x) :- q(x).", "p(1).", ".decl p(x: number)", "\\\n", "\n#undef A\n", "##"]
+)  # fmt: skip
+SOUP = st.lists(st.tuples(PIECES, st.sampled_from(["", " "])), max_size=25).map(
+    lambda pieces: "".join(piece + space for piece, space in pieces)
+)
+
+
+@given(st.one_of(SOUP, st.text(max_size=40)))
+def test_a_text_is_a_program_or_gets_a_report(text):
+    try:
+        parse(text)
+    except ProgramError as error:
+        lines = len(text.splitlines()) or 1
+        assert error.diagnostics
+        assert all(finding.message and 1 <= finding.span.line <= lines for finding in error.diagnostics)
+    else:
+        formatted = format_text(text)
+        assert format_text(formatted) == formatted
+
+
+@given(st.one_of(SOUP, st.text(max_size=40)))
+def test_a_query_is_an_atom_or_gets_a_report(text):
+    try:
+        parse_query(text)
+    except ProgramError as error:
+        assert error.diagnostics
