@@ -17,7 +17,7 @@ demo: $(RUNTIME)  ## set everything up and run a real program
 
 test: check  ## every check and every test, with its own set-up
 	$(BIN)/python -m pytest -n $(WORKERS)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/kernels-checked $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
 
 check: $(DEVELOPMENT)  ## style, types and the direction of imports

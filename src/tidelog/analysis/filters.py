@@ -1,7 +1,7 @@
 """Disjunctions that only filter, as counts. Takes the body of an aggregate, returns it with fewer disjunctions.
 
-Where all variables of `(a ; b)` are bound by the rest, it holds when `count : { a } + count : { b } > 0`. The counts are
-fixed by the other variables, so they do not change over which assignments the aggregate ranges.
+Where all variables of `(a ; b)` are bound by the rest, it holds when `count : { a } + count : { b } > 0`. The counts
+are fixed by the other variables, so they do not change over which assignments the aggregate ranges.
 """
 
 from __future__ import annotations

@@ -1,10 +1,22 @@
-"""Rows outside the engine: Arrow tables whose column types follow the schema."""
+"""Rows outside the engine: Arrow tables whose column types follow the schema.
+
+Columns cross between Arrow and NumPy by their buffers. Arrow's own conversions load pandas where it is installed, which
+takes longer than a small program.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from tidelog.schema import Kind, Schema
+from tidelog.schema import Kind, Schema, Value
+
+ArrowColumn: TypeAlias = Any
+"""An Arrow array; its published types are too narrow for what it takes."""
 
 ARROW_TYPES: dict[Kind, pa.DataType] = {
     Kind.NUMBER: pa.int64(),
@@ -13,9 +25,71 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
     Kind.SYMBOL: pa.large_string(),
 }
 
+DTYPES: dict[Kind, type[np.generic[Any]]] = {Kind.NUMBER: np.int64, Kind.UNSIGNED: np.uint64, Kind.FLOAT: np.float64}
+"""How a numeric kind looks in NumPy."""
+
 
 def arrow_schema(schema: Schema) -> pa.Schema:
     """The Arrow schema of the table of a relation; no column holds nulls."""
     return pa.schema(
         [pa.field(attribute.name, ARROW_TYPES[attribute.kind], nullable=False) for attribute in schema.attributes]
     )
+
+
+def empty_table(schema: Schema) -> pa.Table:
+    """The table of a relation without rows."""
+    return pa.Table.from_arrays([column_of(kind, ()) for kind in schema.kinds], schema=arrow_schema(schema))
+
+
+def column_of(kind: Kind, values: Sequence[Value]) -> ArrowColumn:
+    """An Arrow column of Python values that are known to be of `kind`."""
+    if kind is Kind.SYMBOL:
+        return column_of_texts(values)  # type: ignore[arg-type]
+    return column_of_numbers(kind, np.array(values, DTYPES[kind]))
+
+
+def column_of_numbers(kind: Kind, numbers: npt.NDArray[Any]) -> ArrowColumn:
+    """An Arrow column that shares the memory of `numbers`."""
+    return _from_buffers(ARROW_TYPES[kind], numbers.size, np.ascontiguousarray(numbers, DTYPES[kind]))
+
+
+def column_of_texts(texts: Iterable[str]) -> ArrowColumn:
+    """An Arrow column of texts."""
+    encoded = [text.encode() for text in texts]
+    ends = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
+    return column_of_letters(len(encoded), ends, np.frombuffer(b"".join(encoded), np.uint8))
+
+
+def column_of_letters(count: int, ends: npt.NDArray[np.int64], letters: npt.NDArray[np.uint8]) -> ArrowColumn:
+    """An Arrow column of `count` texts: UTF-8 `letters`, cut at `ends`, the first of which is 0."""
+    return _from_buffers(pa.large_string(), count, ends, letters)
+
+
+def numbers_of(kind: Kind, column: ArrowColumn) -> npt.NDArray[Any]:
+    """The numbers of an Arrow column of that kind's type, in its memory where it lies in one piece."""
+    pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    arrays = [
+        np.frombuffer(_second(piece), DTYPES[kind], len(piece), 8 * piece.offset) for piece in pieces if len(piece)
+    ]
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if arrays else np.empty(0, DTYPES[kind])
+
+
+def letters_of(piece: ArrowColumn) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Where each text of one Arrow array begins and the last ends, and the UTF-8 letters they are cut from."""
+    if not len(piece):
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    _, ends, letters = piece.buffers()
+    cuts = np.frombuffer(ends, np.int64, len(piece) + 1, 8 * piece.offset)
+    return cuts, np.frombuffer(letters, np.uint8) if letters is not None and letters.size else np.empty(0, np.uint8)
+
+
+def _second(piece: ArrowColumn) -> Any:
+    return piece.buffers()[1]
+
+
+def _from_buffers(kind: pa.DataType, count: int, *arrays: npt.NDArray[Any]) -> ArrowColumn:
+    buffers: list[Any] = [None, *(pa.py_buffer(array) for array in arrays)]  # type: ignore[arg-type]
+    return pa.Array.from_buffers(kind, count, buffers)

@@ -6,27 +6,30 @@ dense, from 0 in order of arrival.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.errors import LimitError
-from tidelog.facts.columns import ARROW_TYPES
+from tidelog.facts.columns import (
+    DTYPES,
+    ArrowColumn,
+    column_of,
+    column_of_letters,
+    column_of_numbers,
+    letters_of,
+    numbers_of,
+)
 from tidelog.kernels import jit
-from tidelog.kernels.interning import EMPTY, intern_texts, intern_words, rehash_texts, rehash_words
+from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words
 from tidelog.schema import Kind, Value
 
 Ids = npt.NDArray[np.int32]
 Words = npt.NDArray[Any]
-ArrowColumn: TypeAlias = Any
-"""An Arrow array; its published types are too narrow for what it takes."""
-
-DTYPES: dict[Kind, npt.DTypeLike] = {Kind.NUMBER: np.int64, Kind.UNSIGNED: np.uint64, Kind.FLOAT: np.float64}
-"""How a numeric kind looks decoded."""
 
 _MOST_IDS = 2**31 - 2
 _SMALLEST = 64
@@ -45,17 +48,15 @@ class Values:
 
     def encode(self, kind: Kind, column: ArrowColumn) -> Ids:
         """Ids of an Arrow column of the kind's type."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-        if kind is Kind.SYMBOL:
-            return self.symbols.intern(column)
-        return self.identify(kind, column.to_numpy(zero_copy_only=False))
+        if kind is not Kind.SYMBOL:
+            return self.identify(kind, numbers_of(kind, column))
+        pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        ids = [self.symbols.intern(*letters_of(piece)) for piece in pieces]
+        return ids[0] if len(ids) == 1 else np.concatenate([np.empty(0, np.int32), *ids])
 
     def decode(self, kind: Kind, ids: Ids) -> ArrowColumn:
         """The values of `ids` as an Arrow column."""
-        if kind is Kind.SYMBOL:
-            return self.symbols.texts().take(pa.array(ids))
-        return pa.array(self.numbers(kind, ids), ARROW_TYPES[kind])
+        return self.symbols.texts(ids) if kind is Kind.SYMBOL else column_of_numbers(kind, self.numbers(kind, ids))
 
     def identify(self, kind: Kind, numbers: Words) -> Ids:
         """Ids of numbers, in the dtype of their kind."""
@@ -69,13 +70,11 @@ class Values:
 
     def identify_one(self, kind: Kind, value: Value) -> int:
         """The id of one value."""
-        if kind is Kind.SYMBOL:
-            return int(self.symbols.intern(pa.array([value], pa.large_string()))[0])
-        return int(self.identify(kind, np.array([value], dtype=DTYPES[kind]))[0])
+        return int(self.identify_all(kind, [value])[0])
 
-    def identify_all(self, kind: Kind, values: Iterable[Value]) -> Ids:
+    def identify_all(self, kind: Kind, values: Sequence[Value]) -> Ids:
         """The ids of Python values."""
-        return self.encode(kind, pa.array(values, ARROW_TYPES[kind]))
+        return self.encode(kind, column_of(kind, values))
 
 
 class WordTable:
@@ -118,28 +117,28 @@ class TextTable:
         self._slots = np.full(2 * _SMALLEST, EMPTY, np.int32)
         self._lock = Lock()
 
-    def intern(self, texts: ArrowColumn) -> Ids:
-        """The id of each text of a large_string array; new texts get new ids."""
-        offsets = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1, texts.offset * 8) if len(texts) else None
-        ids = np.empty(len(texts), np.int32)
-        if offsets is None:
-            return ids
-        data = texts.buffers()[2]
-        text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
-        jit.work(len(texts))
+    def intern(self, offsets: npt.NDArray[np.int64], letters: npt.NDArray[np.uint8]) -> Ids:
+        """The id of each text letters[offsets[i] : offsets[i + 1]]; new texts get new ids."""
+        ids = np.empty(offsets.size - 1, np.int32)
+        jit.work(ids.size)
         with self._lock:
             reached = 0
             while True:
                 reached, self.count = intern_texts(
-                    self._slots, self._codes, self._ends, self._letters, self.count, offsets, text, reached, ids
+                    self._slots, self._codes, self._ends, self._letters, self.count, offsets, letters, reached, ids
                 )
-                if reached == len(texts):
+                if reached == ids.size:
                     return ids
                 self._grow(int(offsets[reached + 1] - offsets[reached]))
 
-    def texts(self) -> ArrowColumn:
-        """All texts by id. The array shares its memory with the table, which only ever appends."""
-        return pa.LargeStringArray.from_buffers(self.count, *map(_buffer, (self._ends, self._letters)))
+    def texts(self, ids: Ids) -> ArrowColumn:
+        """The texts of `ids` as an Arrow column."""
+        ends = np.zeros(ids.size + 1, np.int64)
+        np.cumsum((self._ends[1:] - self._ends[:-1])[ids], out=ends[1:])
+        letters = np.empty(int(ends[-1]), np.uint8)
+        jit.work(ids.size)
+        copy_texts(self._ends, self._letters, ids, ends, letters)
+        return column_of_letters(ids.size, ends, letters)
 
     def _grow(self, needed: int) -> None:
         """Makes room for more texts, of which the next has `needed` bytes."""
@@ -154,10 +153,6 @@ class TextTable:
             self._ends = np.concatenate([self._ends, np.zeros(room + 1 - self._ends.size, np.int64)])
             self._slots = np.full(2 * room, EMPTY, np.int32)
             rehash_texts(self._slots, self._codes, self.count)
-
-
-def _buffer(array: Any) -> Any:
-    return pa.py_buffer(array)
 
 
 def _next_room(room: int) -> int:

@@ -96,6 +96,15 @@ def rehash_texts(slots, codes, count):
 
 
 @kernel
+def copy_texts(ends, letters, ids, offsets, out):
+    """Copies the texts of `ids` to `out`, text i to offsets[i]."""
+    for i in range(ids.size):
+        begin = ends[ids[i]]
+        for at in range(offsets[i + 1] - offsets[i]):
+            out[offsets[i] + at] = letters[begin + at]
+
+
+@kernel
 def _hash_text(text, first, size):
     code = np.uint64(size)
     for at in range(first, first + size):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tidelog.language.lexer import COMMENT, DIRECTIVE, HASH_LINE, NAME, STRING, Token, scan
 from tidelog.language.parser import parse
-from tidelog.language.spacing import is_line_comment, join
+from tidelog.language.spacing import ends_line, join
 from tidelog.language.words import BINARY_OPERATORS, QUALIFIERS
 
 WIDTH = 100
@@ -112,7 +112,7 @@ def lines_of(piece: Piece) -> list[str]:
     if piece.first.kind in (HASH_LINE, COMMENT):
         return [line.rstrip() for line in piece.first.text.split("\n")]
     margin = INDENT if piece.first.text == ".plan" else 0
-    several = tokens[0].line < tokens[-1].end_line or any(is_line_comment(token) for token in tokens)
+    several = tokens[0].line < tokens[-1].end_line or any(ends_line(token) for token in tokens)
     if not several:
         line = " " * margin + join(tokens)
         if len(line) <= WIDTH:
@@ -164,8 +164,8 @@ def wrap(part: list[Token], indent: int, item: list[Token]) -> Iterator[str]:
     line: list[Token] = []
     for chunk in chunks(part):
         own_line = chunk[0].kind == COMMENT and bool(line) and chunk[0].line > line[-1].end_line
-        too_long = margin + len(join([*line, *chunk], item)) > WIDTH and not is_line_comment(chunk[0])
-        if line and (own_line or too_long or is_line_comment(line[-1])):
+        too_long = margin + len(join([*line, *chunk], item)) > WIDTH and not ends_line(chunk[0])
+        if line and (own_line or too_long or ends_line(line[-1])):
             yield " " * margin + join(line, item)
             margin = margin if all(token.kind == COMMENT for token in line) else deeper
             line = []
@@ -178,7 +178,7 @@ def chunks(part: list[Token]) -> Iterator[list[Token]]:
     """Runs of tokens that stay on one line: a line may end behind each."""
     chunk: list[Token] = []
     for token in part:
-        if token.kind == COMMENT:
+        if token.kind == COMMENT or ends_line(token):
             if chunk:
                 yield chunk
                 chunk = []

@@ -104,16 +104,16 @@ def parse_items(cursor: Cursor) -> list[Item]:
                 cursor.diagnostics.append(failure.diagnostic)
             if is_directive:
                 cursor.skip_lines_of(start)
-            elif not (broken and resume_behind(cursor, broken[-1])):
+            elif not (broken and resume_behind(cursor, broken[-1], start)):
                 skip_clause(cursor)
     return items
 
 
-def resume_behind(cursor: Cursor, place: int) -> bool:
-    """Moves to the line after the token at `place`, which could not be read, if a clause may begin there."""
+def resume_behind(cursor: Cursor, place: int, start: int) -> bool:
+    """Moves to the line after the token at `place`, which could not be read, if that is behind `start`."""
     for at in (place, place + 1):
         token, before = cursor.tokens[min(at, len(cursor.tokens) - 1)], cursor.tokens[at - 1]
-        if token.kind == NAME and token.line > before.end_line:
+        if at > start and token.kind == NAME and token.line > before.end_line:
             cursor.at = at
             return True
     return False

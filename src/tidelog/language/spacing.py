@@ -26,7 +26,7 @@ def join(tokens: list[Token], item: list[Token] | None = None) -> str:
                 )
                 or (is_directive and not is_type and "=" in (token.kind, previous.kind))
             )
-            if is_line_comment(token):
+            if ends_line(token):
                 text += "  "
             elif not glued:
                 text += " "
@@ -35,8 +35,9 @@ def join(tokens: list[Token], item: list[Token] | None = None) -> str:
     return text
 
 
-def is_line_comment(token: Token) -> bool:
-    return token.kind == COMMENT and token.text.startswith("//")
+def ends_line(token: Token) -> bool:
+    """Whether nothing can follow `token` on its line: a line comment, or an open string that `#ifdef` leaves out."""
+    return (token.kind == COMMENT and token.text.startswith("//")) or token.kind == "unclosed_string"
 
 
 def is_number(token: Token) -> bool:

@@ -154,6 +154,18 @@ def test_each_wildcard_of_an_aggregate_with_alternatives_is_a_variable():
     assert rows(text)["p"] == {(3,)}
 
 
+def test_alternatives_that_only_filter_may_wait_for_outer_values():
+    text = """.decl e(a: number, b: number)  .decl p(a: number, b: number)
+              p(x, n) :- e(x, _), n = count : { e(y, _), (y < x ; y != x ; !e(x, y)) }."""
+    assert rows(text)["p"] == {(1, 4), (2, 4), (3, 4)}
+
+
+def test_alternatives_that_bind_may_stand_beside_literals_that_wait_for_outer_values():
+    text = """.decl e(a: number, b: number)  .decl p(a: number, b: number)
+              p(x, n) :- e(x, _), n = count : { (e(y, z) ; e(z, y)), y < x }."""
+    assert rows(text)["p"] == {(1, 0), (2, 2), (3, 4)}
+
+
 def test_aggregates_over_true_and_false():
     text = """.decl p(a: number, b: number)
               p(n, m) :- n = count : { true }, m = count : { false }."""

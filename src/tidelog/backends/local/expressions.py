@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.backends.local.batch import Batch, Missing, Problem
+from tidelog.facts.columns import DTYPES
 from tidelog.facts.membership import Mask, RowSet
-from tidelog.facts.values import DTYPES, Ids, Values
+from tidelog.facts.values import Ids, Values
 from tidelog.language.functions import (
     DIVISION_BY_ZERO,
     NOT_A_NUMBER,
