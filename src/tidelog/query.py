@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.errors import UsageError
-from tidelog.facts.columns import ARROW_TYPES
+from tidelog.facts.columns import column_of
 from tidelog.language.syntax_tree import Atom, Constant, Term, Variable, Wildcard
 from tidelog.schema import Attribute, Kind, Schema, Value
 
@@ -49,7 +49,7 @@ def answers(atom: Atom, schema: Schema, rows: pa.Table) -> pa.Table:
             case Variable(name):
                 wanted = rows.column(columns[name])
             case _:
-                wanted = pa.scalar(constant_value(argument, attribute), ARROW_TYPES[attribute.kind])
+                wanted = column_of(attribute.kind, [constant_value(argument, attribute)])[0]
         rows = rows.filter(pc.equal(rows.column(position), wanted))
     named = rows.select(list(columns.values())).rename_columns(list(columns))
     if not columns:

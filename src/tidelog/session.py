@@ -21,7 +21,7 @@ from tidelog.connectors.directives import read_input, write_outputs
 from tidelog.connectors.frames import to_table
 from tidelog.connectors.protocol import PLAIN, Options, open_source
 from tidelog.errors import EvaluationError, UsageError, excerpt
-from tidelog.facts.columns import arrow_schema
+from tidelog.facts.columns import empty_table
 from tidelog.language.parser import parse, parse_query
 from tidelog.language.syntax_tree import Program
 from tidelog.language.words import nearest
@@ -71,9 +71,7 @@ class Session:
         derived = _derived(checked)
         self._dependents = _dependents(self._plan, derived)
         # Rows given to relations that rules derive too are kept apart: to compute such a relation again, it is cleared.
-        self._given: dict[str, pa.Table] = {
-            relation: arrow_schema(checked.schemas[relation]).empty_table() for relation in derived
-        }
+        self._given: dict[str, pa.Table] = {relation: empty_table(checked.schemas[relation]) for relation in derived}
         self._stale = frozenset(relation for stratum in self._plan.strata for relation in stratum.relations)
 
     @property

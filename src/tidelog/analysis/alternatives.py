@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import chain, product
 from math import prod
 
-from tidelog.analysis.traversal import Body
+from tidelog.analysis.traversal import Body, own_terms
 from tidelog.errors import Diagnostic
-from tidelog.language.syntax_tree import Disjunction, Literal, Truth
+from tidelog.language.syntax_tree import Aggregate, Disjunction, Literal, Truth
 from tidelog.span import Span
 
 MOST_ALTERNATIVES = 10_000
@@ -31,16 +31,18 @@ def _choices(literal: Literal) -> Iterable[Body]:
 
 
 def check_alternatives(body: Body, span: Span) -> Diagnostic | None:
-    """A diagnostic for a body that stands for too many bodies without disjunctions."""
+    """A diagnostic for a body that stands, or has an aggregate whose body stands, for too many without disjunctions."""
     number = _count(body)
-    if number <= MOST_ALTERNATIVES:
-        return None
-    return Diagnostic(
-        "D409",
-        f"the disjunctions of this rule stand for {number} rules, more than {MOST_ALTERNATIVES}",
-        span,
-        "give a group of alternatives a relation of its own",
-    )
+    if number > MOST_ALTERNATIVES:
+        return Diagnostic(
+            "D409",
+            f"the disjunctions of this rule stand for {number} rules, more than {MOST_ALTERNATIVES}",
+            span,
+            "give a group of alternatives a relation of its own",
+        )
+    inner = (term for term in own_terms(body) if isinstance(term, Aggregate))
+    findings = (check_alternatives(aggregate.body, aggregate.span) for aggregate in inner)
+    return next((finding for finding in findings if finding is not None), None)
 
 
 def _count(body: Body) -> int:

@@ -47,18 +47,17 @@ def _check(program: Program) -> CheckedProgram:
     names, name_mistakes = check_names(program, types)
     typed, kind_mistakes = _check_kinds(names, types)
     pairs = list(zip(names.rules, typed, strict=True))
-    normal, safety_mistakes = normalize(pairs, names.schemas, names.inlined)
+    simple, safety_mistakes = normalize(pairs, names.schemas, names.inlined)
     directives = tuple(program.directives)
-    schemas = {**names.schemas, **normal.made}
     inputs = frozenset(name for part in directives if part.kind is DirectiveKind.INPUT for name in part.relations)
-    strata, cycles = stratify(normal.rules, schemas, inputs)
+    strata, cycles = stratify(simple, names.schemas, inputs)
     mistakes = _once([*type_mistakes, *name_mistakes, *kind_mistakes, *safety_mistakes, *cycles])
     if mistakes:
         raise ProgramError(mistakes, dict(program.texts))
     warnings = find_warnings(names, [part.rule for part in typed], directives, strata)
     return CheckedProgram(
         program=replace(program, items=tuple(_items(program, typed))),
-        schemas=schemas,
+        schemas=names.schemas,
         strata=strata,
         inputs=_of_kind(directives, DirectiveKind.INPUT),
         outputs=_of_kind(directives, DirectiveKind.OUTPUT, DirectiveKind.PRINTSIZE),

@@ -14,10 +14,12 @@ from tidelog.span import Span
 
 @dataclass(frozen=True, slots=True)
 class SimpleRule:
-    """One head, a body without disjunctions, inlined relations replaced, every constant and call with its kind.
+    """One head, inlined relations replaced, every constant and call with its kind.
 
-    Several simple rules may come from one rule of the user's: they share its `id` and `span`. Variables local to an
-    aggregate have names no other part of the rule uses. `kinds` has every variable of the rule, aggregates included.
+    Several simple rules may come from one rule of the user's: they share its `id` and `span`. Disjunctions, `true` and
+    `false` stand only inside aggregates, where they cannot become rules: an assignment that two alternatives allow
+    counts once. Variables local to an aggregate have names no other part of the rule uses. `kinds` has every variable
+    of the rule, aggregates included.
     """
 
     id: int

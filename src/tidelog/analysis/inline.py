@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidelog.analysis.alternatives import alternatives
+from tidelog.analysis.alternatives import alternatives, check_alternatives
 from tidelog.analysis.kinds import TypedRule
 from tidelog.analysis.safety import is_safe
 from tidelog.analysis.totality import always_has_value
@@ -83,6 +83,10 @@ class Inliner:
         for typed in rules:
             kinds = dict(typed.kinds)
             body = self.expand(typed.rule.body, kinds)
+            too_many = check_alternatives(body, typed.rule.span)
+            if too_many:
+                self.diagnostics.append(too_many)
+                continue
             heads = [head for head in typed.rule.heads if head.relation == relation]
             found += [Definition(head, part, kinds) for part in alternatives(body) for head in heads]
         self.definitions[relation] = tuple(found)
@@ -114,8 +118,7 @@ class Inliner:
         """A literal of an aggregate's body: only what cannot be stored is inlined there."""
         match literal:
             case Atom(relation=relation) if self._must_replace(relation):
-                definitions = self.definitions[relation]
-                if len(definitions) == 1 and not definitions[0].hidden and not _wildcards(literal):
+                if not _wildcards(literal) and not any(part.hidden for part in self.definitions[relation]):
                     return self._replace(literal, kinds)
                 self.diagnostics.append(self._refusal(literal, "stand inside an aggregate"))
                 return ()

@@ -10,11 +10,19 @@ from tidelog.language.syntax_tree import (
     Call,
     Comparison,
     ComparisonOperator,
+    Disjunction,
     Literal,
     Term,
     Variable,
 )
 from tidelog.schema import Kind
+
+VALUE_MARK = f"{MARK}v"
+
+
+def names_value(name: str) -> bool:
+    """Whether a variable only names an aggregate or a range: it is none of the variables that an aggregate counts."""
+    return VALUE_MARK in name
 
 
 class Namer:
@@ -36,6 +44,8 @@ class Namer:
                 changed: Literal = replace(literal, right=self._inside(right, change))
             case Comparison(ComparisonOperator.EQUAL, left, Variable()) if _has_many_parts(left):
                 changed = replace(literal, left=self._inside(left, change))
+            case Disjunction(alternatives=parts):
+                changed = replace(literal, alternatives=tuple(self.body(part) for part in parts))
             case _:
                 changed = change_own_literal(literal, change)
         return (*before, changed)
@@ -50,7 +60,7 @@ class Namer:
             assert term.kind is not None
             function = term.function if isinstance(term, Call) else term.function.value
             self.made += 1
-            variable = Variable(f"{function}{MARK}v{self.made}", term.span)
+            variable = Variable(f"{function}{VALUE_MARK}{self.made}", term.span)
             self.kinds[variable.name] = term.kind
             value = self._inside(term, change)
             before.append(Comparison(ComparisonOperator.EQUAL, variable, value, term.span, term.kind))

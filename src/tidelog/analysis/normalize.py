@@ -1,17 +1,15 @@
 """Rules in simple form. Takes typed rules, returns simple rules that mean the same.
 
-Heads are split, disjunctions become alternatives, inline relations are replaced and casts dropped. An aggregate or a
-range stands only as one side of `x = …` with a variable on the other. An aggregate over alternatives reads a relation
-made for it, so that an assignment that satisfies two of them counts once.
+Heads are split, disjunctions outside aggregates become rules of their own, inline relations are replaced and casts
+dropped. An aggregate or a range stands only as one side of `x = …` with a variable on the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidelog.analysis.alternatives import alternatives, check_alternatives
-from tidelog.analysis.auxiliary import Auxiliaries
 from tidelog.analysis.checked import SimpleRule
 from tidelog.analysis.inline import Inliner, check_inline_recursion
 from tidelog.analysis.kinds import TypedRule
@@ -24,24 +22,16 @@ from tidelog.language.syntax_tree import Atom, Cast, Constant, Negation, Rule, T
 from tidelog.schema import Schema
 
 
-@dataclass(frozen=True, slots=True)
-class NormalProgram:
-    """Simple rules in text order, and the schemas of the relations made for aggregates."""
-
-    rules: tuple[SimpleRule, ...]
-    made: Mapping[str, Schema]
-
-
 def normalize(
     rules: Sequence[tuple[Rule, TypedRule]], schemas: Mapping[str, Schema], inlined: frozenset[str]
-) -> tuple[NormalProgram, list[Diagnostic]]:
-    """The simple rules of a program, and a diagnostic for each variable that nothing binds and each misuse of `inline`.
+) -> tuple[list[SimpleRule], list[Diagnostic]]:
+    """The simple rules of a program in text order, and a diagnostic for each unbound variable and each misuse of `inline`.
 
     Each rule comes as the user wrote it and with kinds.
     """
     typed = [replace(rule, rule=_without_casts(rule.rule)) if rule.rule.body else rule for _, rule in rules]
     inliner, diagnostics = _inliner(typed, schemas, inlined)
-    normalizer = _Normalizer(inliner, Auxiliaries(schemas))
+    normalizer = _Normalizer(inliner)
     simple: list[SimpleRule] = []
     stored = {name for name in schemas if name not in inliner.definitions}
     waiting = stored
@@ -55,8 +45,7 @@ def normalize(
         # An inline relation that is still read somewhere is stored after all.
         waiting = {name for name in _relations_read(simple) if name in inliner.definitions} - stored
         stored |= waiting
-    diagnostics += [*inliner.diagnostics, *normalizer.diagnostics, *normalizer.auxiliaries.diagnostics]
-    return NormalProgram(tuple(simple), normalizer.auxiliaries.schemas), diagnostics
+    return simple, [*diagnostics, *inliner.diagnostics, *normalizer.diagnostics]
 
 
 def _without_casts(rule: Rule) -> Rule:
@@ -91,8 +80,8 @@ def _relations_read(rules: Sequence[SimpleRule]) -> Iterator[str]:
 class _Normalizer:
     """Takes rules one by one; `diagnostics` has what was wrong with them."""
 
-    def __init__(self, inliner: Inliner, auxiliaries: Auxiliaries) -> None:
-        self.inliner, self.auxiliaries = inliner, auxiliaries
+    def __init__(self, inliner: Inliner) -> None:
+        self.inliner = inliner
         self.diagnostics: list[Diagnostic] = []
 
     def rule(self, user_rule: Rule, typed: TypedRule, heads: tuple[Atom, ...]) -> Iterator[SimpleRule]:
@@ -111,15 +100,12 @@ class _Normalizer:
         if too_many:
             self.diagnostics.append(too_many)
             return
-        simplified = self.auxiliaries.replace_alternatives(inlined, scope, kinds)
-        bodies = alternatives(simplified)
+        bodies = alternatives(inlined)
         plan = rule.plan if len(bodies) == 1 and inlined == rule.body else None
         whole = SimpleRule(rule.id, rule.heads[0], (), kinds, rule.span, text, plan)
         namer = Namer(kinds)
-        for made, made_body in self.auxiliaries.take_rules():
-            yield from (replace(whole, head=made, body=namer.body(part)) for part in alternatives(made_body))
         for body in bodies:
-            elsewhere = own_names(simplified) - own_names(body)
+            elsewhere = own_names(inlined) - own_names(body)
             for head in heads:
                 self.diagnostics += check_safety(head, body, scope, rule.span, elsewhere)
             named = namer.body(body)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from tidelog.analysis.traversal import Body, all_names, all_terms, inside, own_names, own_terms, written
+from tidelog.analysis.alternatives import alternatives
+from tidelog.analysis.traversal import Body, all_names, all_terms, flat_literals, inside, own_names, own_terms, written
 from tidelog.errors import Diagnostic, Note
 from tidelog.language.syntax_tree import (
     Aggregate,
@@ -131,7 +132,7 @@ def _names_read_in_aggregates(body: Body) -> frozenset[str]:
         term.name
         for aggregate in all_terms(body)
         if isinstance(aggregate, Aggregate)
-        for literal in aggregate.body
+        for literal in flat_literals(aggregate.body)
         if isinstance(literal, Atom)
         for term in literal.arguments
         if isinstance(term, Variable)
@@ -186,27 +187,32 @@ def _in_aggregate(
     """What is unbound inside an aggregate, where the outer variables that are bound have their values."""
     outer = all_names(inside(aggregate)) & scope
     inside_scope = scope | own_names(inside(aggregate))
-    inside_bound = bound_names(aggregate.body, outer, inside_scope)
-    own = inside_bound | outer
-    for node in inside(aggregate):
-        for term in own_terms((node,)):
+    target = () if aggregate.target is None else (aggregate.target,)
+    for term in _own_variables((*target, *aggregate.body)):
+        if term.name in outer and term.name not in bound:
+            yield _outer_unbound(term, aggregate.body), term
+    for alternative in alternatives(aggregate.body):
+        own = bound_names(alternative, outer, inside_scope)
+        for term in own_terms((*target, *alternative)):
             if isinstance(term, Aggregate):
                 yield from _in_aggregate(term, own | bound, inside_scope)
-            if not isinstance(term, Variable):
-                continue
-            name = written(term.name)
-            if term.name in outer and term.name not in bound:
-                finding = _outer_unbound(term, aggregate.body)
-            elif term.name not in own:
-                finding = Diagnostic(
-                    "D405",
-                    f"variable '{name}' is not bound inside the aggregate",
-                    term.span,
-                    f"use '{name}' in a positive atom inside the braces, or bind it outside",
-                )
-            else:
-                continue
-            yield finding, term
+            elif isinstance(term, Variable) and term.name not in own:
+                yield _unbound_inside(term, own_names(aggregate.body) - own_names(alternative)), term
+
+
+def _own_variables(nodes: Iterable[Term | Literal]) -> Iterator[Variable]:
+    return (term for term in own_terms(nodes) if isinstance(term, Variable))
+
+
+def _unbound_inside(term: Variable, elsewhere: frozenset[str]) -> Diagnostic:
+    name = written(term.name)
+    if term.name in elsewhere:
+        message = f"variable '{name}' is not bound in every alternative of the aggregate"
+        hint = f"use '{name}' in a positive atom of each alternative"
+    else:
+        message = f"variable '{name}' is not bound inside the aggregate"
+        hint = f"use '{name}' in a positive atom inside the braces, or bind it outside"
+    return Diagnostic("D405", message, term.span, hint)
 
 
 def _outer_unbound(term: Variable, body: Body) -> Diagnostic:
@@ -224,7 +230,7 @@ def _outer_unbound(term: Variable, body: Body) -> Diagnostic:
 def _names_bound_by_atoms(body: Iterable[Literal]) -> frozenset[str]:
     return frozenset(
         term.name
-        for literal in body
+        for literal in flat_literals(body)
         if isinstance(literal, Atom)
         for term in literal.arguments
         if isinstance(term, Variable)
@@ -233,7 +239,7 @@ def _names_bound_by_atoms(body: Iterable[Literal]) -> frozenset[str]:
 
 def _wildcards(body: Body) -> Iterator[Diagnostic]:
     """A diagnostic for each `_` that is not simply an argument of an atom."""
-    for literal in body:
+    for literal in flat_literals(body):
         match literal:
             case Atom(arguments=arguments) | Negation(atom=Atom(arguments=arguments)):
                 nodes: tuple[Term | Literal, ...] = tuple(term for term in arguments if not isinstance(term, Wildcard))

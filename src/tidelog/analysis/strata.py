@@ -69,28 +69,14 @@ def _path(start: str, end: str, graph: Graph) -> list[Dependency]:
 
 def _forbidden(dependency: Dependency, cycle: Sequence[Dependency]) -> Diagnostic:
     negated = dependency.reading is Reading.NEGATED
-    steps = list(_visible(cycle))
-    path = " -> ".join([dependency.head, *(_step(step) for step in steps)])
+    path = " -> ".join([dependency.head, *(_step(step) for step in cycle)])
     return Diagnostic(
         "D501" if negated else "D502",
         f"'{dependency.head}' depends on {'its own negation' if negated else 'an aggregate over itself'}: {path}",
-        steps[0].span,
+        cycle[0].span,
         "break the cycle: let one of these relations be computed without the others",
-        notes=tuple(Note(_reason(step), step.span) for step in steps) if len(steps) > 1 else (),
+        notes=tuple(Note(_reason(step), step.span) for step in cycle) if len(cycle) > 1 else (),
     )
-
-
-def _visible(cycle: Sequence[Dependency]) -> Iterator[Dependency]:
-    """The steps of a cycle without the relations that were made for aggregates."""
-    entering: Dependency | None = None
-    for step in cycle:
-        if step.relation.startswith("+"):
-            entering = step
-        elif entering is not None:
-            yield Dependency(entering.head, step.relation, entering.reading, step.span)
-            entering = None
-        else:
-            yield step
 
 
 def _step(step: Dependency) -> str:

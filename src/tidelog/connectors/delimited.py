@@ -19,7 +19,7 @@ from tidelog.connectors.files import contents
 from tidelog.connectors.problems import Problem, input_error
 from tidelog.connectors.protocol import Options, Quoting
 from tidelog.connectors.python_rows import table_of_columns
-from tidelog.facts.columns import ARROW_TYPES, arrow_schema
+from tidelog.facts.columns import ARROW_TYPES, column_of_numbers, empty_table, numbers_of
 from tidelog.schema import Kind, Schema
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -60,7 +60,7 @@ def read_delimited(data: bytes, schema: Schema, options: Options, file: str) -> 
         return read_nullary(data, schema, options, file)
     layout = _layout(data, schema, options, file)
     if layout.start >= len(data):
-        return arrow_schema(schema).empty_table()
+        return empty_table(schema)
     table = _read_fast(data, schema, options, layout)
     return table if table is not None else _read_by_blocks(data, schema, options, layout, file)
 
@@ -167,6 +167,6 @@ def _settle(column: pa.ChunkedArray[Any], kind: Kind) -> pa.ChunkedArray[Any] | 
         # Arrow reads 0xFFFFFFFFFFFFFFFF as -1.
         return None if pc.any(pc.match_substring_regex(column, "[xX]")).as_py() else column.cast(ARROW_TYPES[kind])
     if kind is Kind.FLOAT:
-        floats = column.to_numpy() + 0.0  # turns -0.0 into 0.0
-        return None if np.isnan(floats).any() else pa.chunked_array([pa.array(floats)])
+        floats = numbers_of(kind, column) + 0.0  # turns -0.0 into 0.0
+        return None if np.isnan(floats).any() else pa.chunked_array([column_of_numbers(kind, floats)])
     return column

@@ -17,7 +17,7 @@ from tidelog.connectors.problems import RANGES, Problem, misfit, out_of_range, s
 from tidelog.connectors.protocol import Options, Quoting
 from tidelog.connectors.python_rows import count, nullary, table_of_columns
 from tidelog.errors import InputError
-from tidelog.facts.columns import ARROW_TYPES
+from tidelog.facts.columns import column_of
 from tidelog.schema import Kind, Schema, Value
 
 
@@ -70,7 +70,7 @@ def read_carefully(
             continue
         for column, value in zip(columns, values, strict=True):
             column.append(value)
-    arrays = [pa.array(column, type=ARROW_TYPES[kind]) for column, kind in zip(columns, schema.kinds, strict=True)]
+    arrays = [column_of(kind, column) for column, kind in zip(columns, schema.kinds, strict=True)]
     return table_of_columns(arrays, schema), problems
 
 

@@ -12,6 +12,7 @@ from tidelog.connectors.files import packing
 from tidelog.connectors.problems import show
 from tidelog.connectors.protocol import Options, Quoting
 from tidelog.errors import OutputError
+from tidelog.facts.columns import column_of_texts, text_scalar
 from tidelog.schema import Attribute, Kind, Schema
 
 BATCH = 1 << 17
@@ -32,7 +33,7 @@ def write_delimited(rows: pa.Table, schema: Schema, options: Options, file: Bina
 
 def _parts(rows: pa.Table, schema: Schema, options: Options) -> Iterator[bytes | pa.Buffer]:
     if options.headers and schema.arity:
-        names = [pa.array([name], type=TEXT) for name in options.column_names(schema)]
+        names = [column_of_texts([name]) for name in options.column_names(schema)]
         yield _joined([_written(name, "headers", schema, options) for name in names], options.delimiter)
     if schema.arity == 0:
         yield b"()\n" * rows.num_rows
@@ -54,7 +55,7 @@ def _fields(column: Texts, attribute: Attribute, schema: Schema, options: Option
 
 def _joined(fields: list[Texts], delimiter: str) -> pa.Buffer:
     """The text of all lines: an Arrow column of text is its rows one after the other."""
-    buffer = _join(_join(*fields, pa.scalar(delimiter, TEXT)), pa.scalar("", TEXT), pa.scalar("\n", TEXT)).buffers()[2]
+    buffer = _join(_join(*fields, text_scalar(delimiter)), text_scalar(""), text_scalar("\n")).buffers()[2]
     assert buffer is not None
     return buffer
 
@@ -99,5 +100,5 @@ def _quoted(texts: Texts, delimiter: str) -> Texts:
     if not pc.any(special).as_py():
         return texts
     doubled = pc.replace_substring(texts, '"', '""')
-    quote = pa.scalar('"', TEXT)
-    return cast(Texts, pc.if_else(special, _join(quote, doubled, quote, pa.scalar("", TEXT)), texts))
+    quote = text_scalar('"')
+    return cast(Texts, pc.if_else(special, _join(quote, doubled, quote, text_scalar("")), texts))

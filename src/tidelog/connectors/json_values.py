@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from tidelog.connectors.protocol import JsonShape
 from tidelog.errors import InputError
+from tidelog.facts.columns import text_scalar
 from tidelog.schema import Kind, Schema
 
 
@@ -77,5 +78,5 @@ CONTROL = "[\\x00-\\x1f]"
 
 def _joined(parts: Sequence[Texts | str]) -> Texts:
     """The parts of each row as one text."""
-    texts = [pa.scalar(part, TEXT) if isinstance(part, str) else part for part in parts]
-    return cast(Texts, pc.binary_join_element_wise(*texts, pa.scalar("", TEXT)))  # type: ignore[type-var]
+    texts = [text_scalar(part) if isinstance(part, str) else part for part in parts]
+    return cast(Texts, pc.binary_join_element_wise(*texts, text_scalar("")))

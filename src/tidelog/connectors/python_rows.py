@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.connectors.problems import RANGES, Problem, input_error, misfit, out_of_range, show
 from tidelog.connectors.protocol import PLAIN, Nulls, Options
-from tidelog.facts.columns import ARROW_TYPES, arrow_schema
+from tidelog.facts.columns import arrow_schema, column_of, column_of_numbers, values_of
 from tidelog.schema import Kind, Row, Schema, Value
 
 
@@ -52,7 +52,7 @@ def rows_of(table: pa.Table) -> list[Row]:
     """The rows of a table as tuples of Python values, in order."""
     if not table.num_columns:
         return [()] * table.num_rows
-    return list(zip(*(column.to_numpy(zero_copy_only=False).tolist() for column in table.columns), strict=True))
+    return list(zip(*map(values_of, table.columns), strict=True))
 
 
 def nullary(count: int) -> pa.Table:
@@ -102,13 +102,12 @@ def exact_column(values: Sequence[object], kind: Kind) -> pa.Array[Any] | None:
     if not EXACT_TYPES[kind].issuperset(map(type, values)):
         return None
     try:
-        column = pa.array(values, type=ARROW_TYPES[kind])
-    except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+        if kind is not Kind.FLOAT:
+            return cast("pa.Array[Any]", column_of(kind, values))  # type: ignore[arg-type]
+        floats = np.array(values, np.float64) + 0.0  # turns -0.0 into 0.0
+    except (OverflowError, UnicodeEncodeError):
         return None
-    if kind is Kind.FLOAT:
-        floats = column.to_numpy() + 0.0  # turns -0.0 into 0.0
-        return None if np.isnan(floats).any() else pa.array(floats)
-    return column
+    return None if np.isnan(floats).any() else column_of_numbers(kind, floats)
 
 
 def _carefully(rows: Sequence[object], schema: Schema, origin: Origin, options: Options) -> pa.Table:
@@ -133,7 +132,7 @@ def _carefully(rows: Sequence[object], schema: Schema, origin: Origin, options: 
         raise input_error(problems, origin.file)
     if not names:
         return nullary(kept)
-    arrays = [pa.array(column, type=ARROW_TYPES[kind]) for column, kind in zip(columns, schema.kinds, strict=True)]
+    arrays = [column_of(kind, column) for column, kind in zip(columns, schema.kinds, strict=True)]
     return table_of_columns(arrays, schema)
 
 

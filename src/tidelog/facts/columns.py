@@ -66,6 +66,18 @@ def column_of_letters(count: int, ends: npt.NDArray[np.int64], letters: npt.NDAr
     return _from_buffers(pa.large_string(), count, ends, letters)
 
 
+def text_scalar(text: str) -> ArrowColumn:
+    """One text as an Arrow scalar."""
+    return column_of_texts([text])[0]
+
+
+def values_of(column: ArrowColumn) -> list[Value]:
+    """The values of an Arrow column in Python's own types."""
+    kind = next(kind for kind, arrow_type in ARROW_TYPES.items() if arrow_type.equals(column.type))
+    values: list[Value] = column.to_pylist() if kind is Kind.SYMBOL else numbers_of(kind, column).tolist()
+    return values
+
+
 def numbers_of(kind: Kind, column: ArrowColumn) -> npt.NDArray[Any]:
     """The numbers of an Arrow column of that kind's type, in its memory where it lies in one piece."""
     pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]

@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids
+from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids, unknown_bits
 from tidelog.kernels.row_table import find_rows, number_rows, rehash_rows
-from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words
+from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, unknown_words
 
 Rows = npt.NDArray[np.int32]
 Keys = npt.NDArray[np.int64]
@@ -37,6 +37,10 @@ class Membership(Protocol):
         """Which of `rows` are in the set."""
         ...
 
+    def unknown(self, rows: Rows) -> Rows:
+        """Those of `rows` that are not in the set. Threads may ask while nobody adds rows."""
+        ...
+
 
 class IdSet:
     """Rows of one column."""
@@ -56,6 +60,9 @@ class IdSet:
         known = ids < self._seen.size
         present: Mask = known & (self._seen[np.where(known, ids, 0)] != 0)
         return present
+
+    def unknown(self, rows: Rows) -> Rows:
+        return np.ascontiguousarray(rows[~self.contains(rows)])
 
 
 class PairSet:
@@ -95,6 +102,16 @@ class PairSet:
         else:
             contains_words(self._entries, keys, result)
         return result
+
+    def unknown(self, rows: Rows) -> Rows:
+        keys = rows.view(np.int64).reshape(-1)
+        out = np.empty(keys.size + 1, np.int64)
+        if self._bits is not None:
+            found = unknown_bits(self._bits, self._stride, keys, out)
+        else:
+            found = unknown_words(self._entries, keys, out)
+        # A copy, so that a batch of known rows does not hold on to its memory.
+        return out[:found].copy().view(np.int32).reshape(-1, 2)
 
     def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
         reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)
@@ -152,6 +169,9 @@ class RowSet:
 
     def contains(self, rows: Rows) -> Mask:
         return self.find(rows, self._columns) >= 0
+
+    def unknown(self, rows: Rows) -> Rows:
+        return np.ascontiguousarray(rows[~self.contains(rows)])
 
     def number(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, looked at through `columns`; new rows get new numbers."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from tidelog.facts.membership import IdSet, PairSet, Rows, RowSet, membership_for
 from tidelog.kernels import jit
-from tidelog.kernels.rows import compress
 
 _SMALLEST = 64
 _GATHER = 1 << 16
@@ -29,9 +28,19 @@ class Relation:
         """Forgets every row."""
         self.rows: Rows = np.empty((_SMALLEST, self.width), np.int32)
         self.count = self.stored = self.delta_start = 0
-        self.membership: IdSet | PairSet | RowSet = membership_for(self.width)
+        self._membership: IdSet | PairSet | RowSet | None = None
         self._waiting: list[Rows] = []
         self._waiting_rows = 0
+
+    @property
+    def membership(self) -> IdSet | PairSet | RowSet:
+        """The set of all rows, stored and staged. It is made when somebody asks, because rows that are loaded once
+        and only joined need none."""
+        if self._membership is None:
+            self._membership = membership_for(self.width)
+            if self.count:
+                self._membership.add(self.rows[: self.count], np.empty((self.count + 1, self.width), np.int32), 0)
+        return self._membership
 
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look."""
@@ -51,13 +60,6 @@ class Relation:
         self._reserve(self.count + rows.shape[0] + 1)
         self.count = self.membership.add(np.ascontiguousarray(rows), self.rows, self.count)
 
-    def unknown(self, rows: Rows) -> Rows:
-        """Those of `rows` that are neither stored nor staged. Threads may ask while nobody adds rows."""
-        known = self.membership.contains(rows)
-        out = np.empty((known.size - int(np.count_nonzero(known)), self.width), np.int32)
-        compress(rows, np.arange(self.width), ~known, out)
-        return out
-
     def advance(self) -> int:
         """Makes what is staged the delta, and the former delta old; returns the size of the new delta."""
         self.settle()
@@ -70,6 +72,8 @@ class Relation:
         self.stage(rows)
         self.settle()
         self.delta_start = self.stored = self.count
+        if not before:
+            self._membership = None
         return self.count - before
 
     def _reserve(self, room: int) -> None:

@@ -44,6 +44,21 @@ def contains_bits(bits, stride, keys, result):
 
 
 @kernel
+def unknown_bits(bits, stride, keys, out):
+    """Writes the packed pairs that are not in the set to `out` and returns how many; `out` needs room for one more."""
+    sources = bits.size // stride
+    found = 0
+    for i in range(keys.size):
+        key = keys[i]
+        source = key & 0xFFFFFFFF
+        target = key >> 32
+        out[found] = key
+        inside = source < sources and (target >> 3) < stride
+        found += not inside or (bits[source * stride + (target >> 3)] >> (target & 7)) & 1 == 0
+    return found
+
+
+@kernel
 def insert_ids(seen, ids, out, found):
     """Marks `ids` in `seen` (a byte each); writes the new ones to `out` from `found` on, returns the new `found`."""
     for i in range(ids.size):

@@ -14,31 +14,56 @@ _BLOCK = 128
 
 
 @kernel
-def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms, payload, tail):
+def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms, payload, tail, free):
     """Adds rows[first_row + i] (its `columns`) to the block of groups[i], for i from `start` on.
 
+    A block that is full moves to one of at least twice its room: a place that another block has left, or the tail.
+    free[c] is the first left place with room for 2**c rows, -1 if there is none; the place itself holds the next one.
     Returns (position reached, new tail): it stops early where a block must move and `payload` is too short.
     """
     width = columns.size
     for i in range(start, groups.size):
         group = groups[i]
         count = counts[group]
-        if count == rooms[group]:
-            room = 2 * count if count > 1 else 2
-            if tail + room > payload.shape[0]:
-                return i, tail
-            begin = starts[group]
-            for j in range(count):
-                for c in range(width):
-                    payload[tail + j, c] = payload[begin + j, c]
-            starts[group] = tail
-            rooms[group] = room
-            tail += room
+        if count == rooms[group] and width:
+            size = 1
+            while (1 << size) <= count:
+                size += 1
+            begin = free[size]
+            if begin >= 0:
+                free[size] = payload[begin, 0]
+            else:
+                begin = tail
+                if tail + (1 << size) > payload.shape[0]:
+                    return i, tail
+                tail += 1 << size
+            _move_block(payload, starts[group], begin, count)
+            _leave_place(payload, starts[group], rooms[group], free)
+            starts[group] = begin
+            rooms[group] = 1 << size
         place = starts[group] + count
         for c in range(width):
             payload[place, c] = rows[first_row + i, columns[c]]
         counts[group] = count + 1
     return groups.size, tail
+
+
+@kernel
+def _move_block(payload, source, target, count):
+    for j in range(count):
+        for c in range(payload.shape[1]):
+            payload[target + j, c] = payload[source + j, c]
+
+
+@kernel
+def _leave_place(payload, begin, room, free):
+    """Notes that the place of a block is free, for blocks of the largest power of two that fits."""
+    if room:
+        size = 0
+        while (2 << size) <= room:
+            size += 1
+        payload[begin, 0] = free[size]
+        free[size] = begin
 
 
 @kernel
@@ -49,31 +74,6 @@ def lay_out_blocks(groups, starts, rooms):
     tail = 0
     for group in range(rooms.size):
         starts[group] = tail
-        tail += rooms[group]
-    return tail
-
-
-@kernel
-def room_needed(counts):
-    """Size of a payload in which every block can grow by half."""
-    total = 0
-    for group in range(counts.size):
-        total += counts[group] + counts[group] // 2
-    return total
-
-
-@kernel
-def repack_blocks(starts, counts, rooms, payload, target):
-    """Copies all blocks to `target`, each with room to grow by half; returns the tail."""
-    tail = 0
-    for group in range(counts.size):
-        count = counts[group]
-        begin = starts[group]
-        for j in range(count):
-            for c in range(payload.shape[1]):
-                target[tail + j, c] = payload[begin + j, c]
-        starts[group] = tail
-        rooms[group] = count + count // 2
         tail += rooms[group]
     return tail
 

@@ -73,6 +73,29 @@ def contains_words(entries, keys, result):
 
 
 @kernel
+def unknown_words(entries, keys, out):
+    """Writes the keys that are not in the set to `out` and returns how many; `out` needs room for one more."""
+    mask = entries.size // 2 - 1
+    places = np.empty(_BLOCK, np.int64)
+    found = 0
+    at = 0
+    while at < keys.size:
+        size = min(_BLOCK, keys.size - at)
+        _find_places(entries, keys, at, size, places)
+        for i in range(size):
+            key = keys[at + i]
+            word = key & WORD
+            place = places[i]
+            while entries[2 * place] != word and entries[2 * place] != EMPTY:
+                place = (place + 1) & mask
+            bit = np.int64(1) << ((key >> 32) & 63)
+            out[found] = key
+            found += entries[2 * place] == EMPTY or (entries[2 * place + 1] & bit) == 0
+        at += size
+    return found
+
+
+@kernel
 def move_words(entries, target):
     """Puts all entries into the larger, empty `target`."""
     mask = target.size // 2 - 1

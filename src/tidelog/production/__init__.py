@@ -1,1 +1,1 @@
-"""Takes rules with signed heads and priorities, returns the changes they make. Empty so far: the recognise-act cycle."""
+"""Takes rules with signed heads and priorities, returns the changes they make. Empty so far."""

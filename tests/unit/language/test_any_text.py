@@ -15,8 +15,9 @@ WORDS = """
     .decl .type .input .output .plan .pragma .comp .init .functor .lattice .once .foo choice domain brie number " /* */
     """
 PIECES = st.sampled_from(
-    [*WORDS.split(), "\n", "\n#define A(x) x\n", "\n#define B p(1)\n", "A(", "B", "\n#ifdef A\n", "\n#else\n", "\n#endif\n",
-       "\n#include \"z\"\n", "// c\n", "p(x) :- q(x).", "p(1).", ".decl p(x: number)", "\\\n", "\n#undef A\n", "##"]
+    [*WORDS.split(), "\n", "\n#define A(x) x\n", "\n#define B p(1)\n", "A(", "B", "\n#ifdef A\n", "\n#else\n",
+       "\n#endif\n", "\n#include \"z\"\n", "// c\n", "p(x) :- q(x).", "p(1).", ".decl p(x: number)", "\\\n",
+       "\n#undef A\n", "##"]
 )  # fmt: skip
 SOUP = st.lists(st.tuples(PIECES, st.sampled_from(["", " "])), max_size=25).map(
     lambda pieces: "".join(piece + space for piece, space in pieces)
@@ -29,7 +30,7 @@ def test_a_text_is_a_program_or_gets_a_report(text):
     findings = report(parse, text)
     lines = len(text.splitlines()) or 1
     assert all(finding.message and 1 <= finding.span.line <= lines for finding in findings)
-    if not findings:
+    if not findings and "#if" not in text:  # what a condition leaves out may be no text of the language at all
         formatted = format_text(text)
         assert format_text(formatted) == formatted
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +21,14 @@ from tidelog.plan.nodes import Node, RulePlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Schema
 
-_WORTH_SHARING = 1 << 12
+_WORTH_SHARING = 1 << 9
 """Rows to start from, below which one thread does the work."""
 
-_SHARE = 1 << 19
-"""Rows each thread derives before the team looks which of them are new."""
+_WINDOW = 8
+"""Pieces for each thread between two looks at what is new."""
+
+_MOST_NEW = 1 << 21
+"""New rows of one piece after which it pauses, so that they are added before memory runs out."""
 
 
 class LocalBackend:
@@ -87,41 +91,43 @@ class LocalBackend:
         return known[1]
 
     def _rows(self, body: Body, head: Relation, evaluation: Evaluation) -> Iterator[tuple[Rows, int]]:
-        """The rows that `body` gives, some at a time, each with the number of rows that were derived.
-
-        A team derives side by side, leaves out what the head has already, and stops now and then, always after the
-        same rows, so that what is new can be added to the head. So the answer does not depend on who was quicker.
-        """
+        """The rows that `body` gives, some at a time, each with the number of rows that were derived."""
         morsels = list(body.source.morsels(evaluation))
         if self._team is None or sum(morsel.size for morsel in morsels) < _WORTH_SHARING:
             for rows in body.run(iter(morsels), evaluation):
                 yield rows, rows.shape[0]
             return
-        pieces = list(_pieces(morsels, self._jobs))
-        streams = [body.run(iter(pieces[number :: self._jobs]), evaluation) for number in range(self._jobs)]
+        streams = deque(body.run(iter([piece]), evaluation) for piece in _pieces(morsels, self._jobs))
         while streams:
-            taken = list(self._team.map(_take, streams, itertools.repeat(head)))
-            yield from itertools.chain.from_iterable(rows for rows, _ in taken)
+            # The team takes some pieces, each thread the next one, and leaves out what the head has already. Then the
+            # rest is added to the head, in the order of the pieces: who was quicker does not matter.
+            window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self._jobs))]
+            unfinished = []
+            for stream, (taken, is_done) in zip(window, self._team.map(_take, window, repeat(head)), strict=True):
+                yield from taken
+                if not is_done:
+                    unfinished.append(stream)
             head.settle()
-            streams = [stream for stream, (_, is_done) in zip(streams, taken, strict=True) if not is_done]
+            streams.extendleft(reversed(unfinished))
 
 
 def _pieces(morsels: list[Batch], size: int) -> Iterator[Batch]:
     """The rows of `morsels` in pieces small enough that each of `size` threads gets several."""
     total = sum(morsel.size for morsel in morsels)
-    piece = max(1 << 10, min(1 << 14, total // (8 * size)))
+    piece = max(1 << 6, min(1 << 14, total // (_WINDOW * size)))
     for morsel in morsels:
         for start in range(0, morsel.size, piece):
             yield Batch(morsel.rows[start : start + piece], morsel.names)
 
 
 def _take(stream: Iterator[Rows], head: Relation) -> tuple[list[tuple[Rows, int]], bool]:
-    """Batches of `stream` up to a share of rows, without rows that `head` has, and whether the stream has ended."""
+    """Batches of `stream` without the rows that `head` has, and whether the stream has ended."""
     taken: list[tuple[Rows, int]] = []
     size = 0
     for rows in stream:
-        taken.append((head.unknown(rows), rows.shape[0]))
-        size += rows.shape[0]
-        if size >= _SHARE:
+        new = head.membership.unknown(np.ascontiguousarray(rows))
+        taken.append((new, rows.shape[0]))
+        size += new.shape[0]
+        if size >= _MOST_NEW:
             return taken, False
     return taken, True

@@ -200,7 +200,8 @@ def _integers(operation: Callable[..., Any]) -> Vectorised:
 def _floats(operation: Callable[..., Any]) -> Vectorised:
     def of(left: Numbers, right: Numbers, _kind: Kind) -> tuple[Numbers, Mask, str]:
         result = operation(left, right) + 0.0
-        return result, np.isnan(result), NOT_A_NUMBER
+        missing = np.isnan(result)
+        return _without_nan(result, missing), missing, NOT_A_NUMBER
 
     return of
 
@@ -208,7 +209,13 @@ def _floats(operation: Callable[..., Any]) -> Vectorised:
 def _divide_floats(left: Numbers, right: Numbers, _kind: Kind) -> tuple[Numbers, Mask, str]:
     result = left / right + 0.0
     zero = right == 0
-    return result, zero | np.isnan(result), DIVISION_BY_ZERO if np.any(zero) else NOT_A_NUMBER
+    missing = zero | np.isnan(result)
+    return _without_nan(result, missing), missing, DIVISION_BY_ZERO if np.any(zero) else NOT_A_NUMBER
+
+
+def _without_nan(result: Numbers, missing: Mask) -> Numbers:
+    """`result` with 0 for the missing rows: functions of it are computed for them too, and NaN is never a value."""
+    return np.where(missing, 0.0, result)
 
 
 _INTEGER_CALLS: dict[str, Vectorised] = {

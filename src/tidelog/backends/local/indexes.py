@@ -16,13 +16,13 @@ from tidelog.kernels.blocks import (
     append_blocks,
     lay_out_blocks,
     probe_blocks,
-    repack_blocks,
-    room_needed,
     set_old,
 )
 from tidelog.plan.nodes import Version
 
 Positions = npt.NDArray[np.int64]
+
+_TAIL = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,13 @@ class Index:
         self.payload_columns = tuple(column for column in range(relation.width) if column not in key)
         self._columns = np.array(self.payload_columns, np.int64)
         self._groups = RowSet(len(key)) if len(key) > 1 else None
-        self._starts = np.zeros(0, np.int64)
+        self._starts = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.int32)
         self._olds = np.zeros(0, np.int32)
         self._rooms = np.zeros(0, np.int32)
         self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
         self._tail = 0
+        self._free = np.full(32, -1, np.int32)
         self._end = 0
         self._delta_start = 0
 
@@ -95,15 +96,16 @@ class Index:
         while True:
             reached, self._tail = append_blocks(
                 groups, self._relation.rows, start, self._columns, reached,
-                self._starts, self._counts, self._rooms, self._payload, self._tail,
+                self._starts, self._counts, self._rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             if reached == groups.size:
                 return
-            self._make_room(groups.size - reached)
+            self._make_room()
 
-    def _make_room(self, rows: int) -> None:
-        target = np.empty((int(room_needed(self._counts)) + 4 * rows, self._columns.size), np.int32)
-        self._tail = int(repack_blocks(self._starts, self._counts, self._rooms, self._payload, target))
+    def _make_room(self) -> None:
+        """Makes the payload longer by half; what is never written to takes no memory."""
+        target = np.empty((self._tail + self._tail // 2 + _TAIL, self._columns.size), np.int32)
+        target[: self._tail] = self._payload[: self._tail]
         self._payload = target
 
     def _number_groups(self, start: int, end: int) -> Rows:

@@ -1,0 +1,131 @@
+"""Sets of rows hold what a Python set of tuples would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tidelog.facts import membership
+from tidelog.facts.membership import IdSet, PairSet, RowSet, membership_for
+from unit.kernels.forms import TIERS, tier
+
+LARGEST = 2**31 - 1
+widths = pytest.mark.parametrize("width", [1, 2, 3, 4])
+
+
+class Checked:
+    """A set of rows beside its model. Its `out` keeps all rows from the first on, as a relation does."""
+
+    def __init__(self, width):
+        self.width, self.set, self.known = width, membership_for(width), {}
+
+    def add(self, rows):
+        array = rows_array(rows, self.width)
+        out = np.full((len(self.known) + len(rows) + 1, self.width), -7, np.int32)
+        out[: len(self.known)] = rows_array(list(self.known), self.width)
+        before = len(self.known)
+        self.known |= dict.fromkeys(rows)
+        assert self.set.add(array, out, before) == len(self.known)
+        assert [tuple(row) for row in out[: len(self.known)].tolist()] == list(self.known)
+
+    def ask(self, rows):
+        assert self.set.contains(rows_array(rows, self.width)).tolist() == [row in self.known for row in rows]
+
+
+def rows_array(rows, width):
+    return np.array(rows, np.int32).reshape(len(rows), width)
+
+
+def test_the_width_chooses_the_set():
+    assert [type(membership_for(width)) for width in (1, 2, 3, 9)] == [IdSet, PairSet, RowSet, RowSet]
+
+
+@widths
+@settings(max_examples=40)
+@given(data=st.data())
+def test_each_row_is_new_once(width, data):
+    ids = st.integers(0, 3) | st.integers(60, 200) | st.integers(0, 5000)
+    rows = st.lists(st.tuples(*[ids] * width), max_size=100)
+    checked = Checked(width)
+    for batch in data.draw(st.lists(rows, max_size=4)):
+        checked.add(batch)
+    checked.ask(data.draw(rows) + list(checked.known))
+
+
+@widths
+@pytest.mark.parametrize("form", TIERS)
+@pytest.mark.parametrize("size", [63, 64, 65, 127, 128, 129, 500])
+def test_sizes_around_limits(width, form, size):
+    rows = [tuple((number * 17 + column) % 509 for column in range(width)) for number in range(size)]
+    with tier(form):
+        checked = Checked(width)
+        checked.add([*rows, *rows[::-1]])
+        checked.add(rows)
+        checked.ask([*rows, *(tuple(number + 510 for number in row) for row in rows)])
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_large_ids_are_kept_apart(width):
+    checked = Checked(width)
+    rows = [(LARGEST - number,) * width for number in range(130)]
+    checked.add(rows)
+    checked.ask([*rows, (LARGEST - 130,) * width, (0,) * width, (LARGEST, *[0] * (width - 1))])
+
+
+@pytest.mark.parametrize("form", TIERS)
+def test_pairs_turn_from_words_to_bits_and_back_and_again(form, monkeypatch):
+    monkeypatch.setattr(membership, "_FEW_BYTES", 1 << 14)
+    with tier(form):
+        checked = Checked(2)
+        checked.add([(0, 0), (3, 100)])
+        assert not is_bits(checked)
+        checked.add([(first, second) for first in range(100) for second in range(0, 100, 64)])
+        assert is_bits(checked)
+        checked.ask([*checked.known, (0, 1), (100, 0), (0, 100), (5000, 5000), (LARGEST, LARGEST)])
+        checked.add([(first, first) for first in range(100)])
+        assert is_bits(checked)
+        checked.add([(7, 50_000)])
+        assert not is_bits(checked)
+        checked.ask([*checked.known, (7, 49_999), (8, 50_000), (7, 50_001)])
+        monkeypatch.setattr(membership, "_FEW_BYTES", 1 << 22)
+        checked.add([(0, 1), (0, 1)])
+        assert is_bits(checked)
+        checked.ask([*checked.known, (7, 49_999), (8, 50_000), (7, 50_001)])
+
+
+def is_bits(checked):
+    return checked.set._bits is not None
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(2, 130), st.integers(2, 600)), min_size=1, max_size=5))
+def test_pairs_with_growing_ranges(shapes):
+    checked = Checked(2)
+    for firsts, seconds in shapes:
+        checked.add([(number % firsts, number * 7 % seconds) for number in range(firsts + seconds)])
+        checked.ask([*checked.known, (firsts, seconds), (0, seconds), (firsts, 0)])
+
+
+@widths
+def test_an_empty_batch_changes_nothing(width):
+    checked = Checked(width)
+    checked.add([])
+    checked.ask([])
+    checked.ask([(0,) * width, (LARGEST,) * width])
+
+
+def test_rows_are_numbered_through_columns():
+    groups = RowSet(2)
+    rows = np.array([(1, 5, 2), (9, 5, 1), (1, 7, 2), (2, 0, 1)], np.int32)
+    assert groups.number(rows, np.array([0, 2])).tolist() == [0, 1, 0, 2]
+    assert groups.find(rows[:, ::-1].copy(), np.array([0, 2])).tolist() == [2, -1, 2, 0]
+    assert groups.rows[: groups.count].tolist() == [[1, 2], [9, 1], [2, 1]]
+
+
+def test_rows_without_columns_are_all_the_same_row():
+    groups = RowSet(0)
+    none = np.empty((3, 0), np.int32)
+    assert groups.find(none, np.arange(0)).tolist() == [-1, -1, -1]
+    assert groups.number(none, np.arange(0)).tolist() == [0, 0, 0]
+    assert groups.find(none, np.arange(0)).tolist() == [0, 0, 0]

@@ -1,0 +1,127 @@
+"""Blocks keep the rows of each group together in the order they came, as a dict of lists would."""
+
+from __future__ import annotations
+
+import bisect
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tidelog.kernels.blocks import (
+    EMPTY_COUNTS,
+    append_blocks,
+    bisect_blocks,
+    group_order,
+    lay_out_blocks,
+    probe_blocks,
+    set_old,
+)
+from unit.kernels.forms import run_both
+
+GROUPS = 6
+COLUMNS = np.array([2, 0], np.int64)
+
+group_lists = st.lists(st.integers(0, GROUPS - 1), max_size=40)
+
+
+class Blocks:
+    """The arrays of an index, moved by kernels only."""
+
+    def __init__(self):
+        self.starts, self.counts, self.olds, self.rooms = (np.zeros(GROUPS, np.int32) for _ in range(4))
+        self.free = np.full(32, -1, np.int32)
+        self.payload, self.tail = np.zeros((0, COLUMNS.size), np.int32), 0
+
+    def append(self, groups, rows, first_row):
+        numbers = np.array(groups, np.int32)
+        reached = 0
+        while True:
+            reached, self.tail = run_both(
+                append_blocks, numbers, rows, first_row, COLUMNS, reached,
+                self.starts, self.counts, self.rooms, self.payload, self.tail, self.free,
+            )  # fmt: skip
+            if reached == numbers.size:
+                return
+            self.payload = np.concatenate([self.payload, np.zeros((8, COLUMNS.size), np.int32)])
+
+    def probe(self, groups, lows, highs):
+        begins, lengths = (np.full(len(groups), -7, np.int64) for _ in range(2))
+        total = run_both(probe_blocks, np.array(groups, np.int32), self.starts, lows, highs, begins, lengths)
+        assert total == lengths.sum()
+        return [
+            [tuple(row) for row in self.payload[begin : begin + length].tolist()]
+            for begin, length in zip(begins, lengths, strict=True)
+        ]
+
+
+@given(group_lists, group_lists, group_lists)
+def test_blocks_give_the_rows_of_each_group_in_order_old_ones_first(laid_out, old, new):
+    blocks = Blocks()
+    tail = run_both(lay_out_blocks, np.array(laid_out, np.int32), blocks.starts, blocks.rooms)
+    assert tail == len(laid_out)
+    blocks.payload, blocks.tail = np.zeros((tail, COLUMNS.size), np.int32), tail
+    groups = laid_out + old + new
+    rows = np.array([(7 * n, 7 * n + 1, 7 * n + 2) for n in range(len(groups))], np.int32).reshape(-1, 3)
+    blocks.append(laid_out, rows, 0)
+    assert blocks.tail == tail, "no block had to move"
+    blocks.append(old, rows, len(laid_out))
+    run_both(set_old, np.array(laid_out + old, np.int32), blocks.counts, blocks.olds)
+    blocks.append(new, rows, len(laid_out) + len(old))
+
+    def model(low, high):
+        return [[(7 * n + 2, 7 * n) for n in range(low, high) if groups[n] == group] for group in asked[:-2]] + [[], []]
+
+    asked = [*range(GROUPS), 0, GROUPS, -1]
+    count, aged = len(groups), len(laid_out) + len(old)
+    assert blocks.probe(asked, EMPTY_COUNTS, blocks.counts) == model(0, count)
+    assert blocks.probe(asked, EMPTY_COUNTS, blocks.olds) == model(0, aged)
+    assert blocks.probe(asked, blocks.olds, blocks.counts) == model(aged, count)
+
+
+def test_a_block_moves_to_the_place_that_another_has_left():
+    blocks = Blocks()
+    groups = [0] * 5 + [1] * 5
+    blocks.append(groups, np.arange(3 * len(groups), dtype=np.int32).reshape(-1, 3), 0)
+    assert blocks.tail == 2 + 4 + 8 + 8, "group 1 went through the places of 2 and 4 rows that group 0 had"
+    assert [len(found) for found in blocks.probe([0, 1, 2], EMPTY_COUNTS, blocks.counts)] == [5, 5, 0]
+
+
+@pytest.mark.parametrize("size", [0, 127, 128, 129])
+def test_probes_work_across_blocks_of_questions(size):
+    blocks = Blocks()
+    rows = np.arange(3 * GROUPS, dtype=np.int32).reshape(GROUPS, 3)
+    blocks.append(list(range(GROUPS)), rows, 0)
+    asked = [number % (GROUPS + 1) for number in range(size)]
+    expected = [[(3 * group + 2, 3 * group)] if group < GROUPS else [] for group in asked]
+    assert blocks.probe(asked, EMPTY_COUNTS, blocks.counts) == expected
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 6), max_size=9).map(sorted), min_size=1, max_size=4),
+    st.data(),
+    st.sampled_from([np.int64, np.uint64, np.float64]),
+)
+def test_bisection_keeps_what_lies_on_one_side_of_the_bound(blocks, data, dtype):
+    values = np.array([value for block in blocks for value in block], dtype)
+    limits = [data.draw(st.integers(0, 7)) for _ in blocks]
+    starts = np.cumsum([0, *map(len, blocks)])[:-1].astype(np.int64)
+    cuts = {
+        (0, 1): lambda block, limit: block[: bisect.bisect_left(block, limit)],  # below the bound
+        (1, 1): lambda block, limit: block[: bisect.bisect_right(block, limit)],  # up to it
+        (0, 0): lambda block, limit: block[bisect.bisect_right(block, limit) :],  # above it
+        (1, 0): lambda block, limit: block[bisect.bisect_left(block, limit) :],  # from it on
+    }
+    for (side, upper), expected in cuts.items():
+        begins, lengths = starts.copy(), np.array([len(block) for block in blocks], np.int64)
+        run_both(bisect_blocks, values, begins, lengths, np.array(limits, dtype), side, upper)
+        found = [values[begin : begin + length].tolist() for begin, length in zip(begins, lengths, strict=True)]
+        assert found == [expected(block, limit) for block, limit in zip(blocks, limits, strict=True)]
+
+
+@given(group_lists)
+def test_group_order_sorts_by_group_and_keeps_the_order_inside(groups):
+    order, starts = np.full(len(groups), -7, np.int64), np.full(GROUPS + 1, -7, np.int64)
+    run_both(group_order, np.array(groups, np.int32), order, starts)
+    assert order.tolist() == sorted(range(len(groups)), key=lambda row: groups[row])
+    assert starts.tolist() == [sum(each < group for each in groups) for group in range(GROUPS + 1)]

@@ -1,0 +1,68 @@
+"""Interned values get ids as a Python dict in order of arrival would give."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words
+from unit.kernels.forms import run_both
+
+words = st.one_of(st.integers(0, 5), st.integers(2**64 - 4, 2**64 - 1), st.integers(0, 2**64 - 1))
+texts = st.one_of(st.sampled_from(["", "a", "b", "ab", "ba", "é", "\0", "日本"]), st.text(max_size=5))
+
+
+def numbered(values):
+    """The id of each value, counted from 0 in order of arrival."""
+    known = {}
+    return [known.setdefault(value, len(known)) for value in values]
+
+
+@given(st.lists(words, max_size=60))
+def test_equal_words_get_equal_ids(values):
+    array, ids = np.array(values, np.uint64), np.empty(len(values), np.int32)
+    room = 2
+    slots, table = np.full(2 * room, EMPTY, np.int32), np.empty(room, np.uint64)
+    table[:] = 0
+    reached, count = run_both(intern_words, slots, table, 0, array, 0, ids)
+    while reached < array.size:
+        assert count == room
+        room *= 2
+        slots, table = np.full(2 * room, EMPTY, np.int32), np.concatenate([table, np.zeros_like(table)])
+        run_both(rehash_words, slots, table, count)
+        reached, count = run_both(intern_words, slots, table, count, array, reached, ids)
+    assert ids.tolist() == numbered(values)
+    assert table[:count].tolist() == list(dict.fromkeys(values))
+
+
+def cut(values):
+    """Texts as an Arrow column keeps them: where each begins and ends, and all letters."""
+    encoded = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, encoded)]).astype(np.int64)
+    return offsets, np.frombuffer(b"".join(encoded), np.uint8).copy()
+
+
+@given(st.lists(texts, max_size=40))
+def test_equal_texts_get_equal_ids_and_read_back(values):
+    offsets, letters = cut(values)
+    ids = np.empty(len(values), np.int32)
+    room, space = 2, 4
+    slots, codes = np.full(2 * room, EMPTY, np.int32), np.zeros(room, np.uint64)
+    ends, held = np.zeros(room + 1, np.int64), np.zeros(space, np.uint8)
+    count = reached = 0
+    while True:
+        reached, count = run_both(intern_texts, slots, codes, ends, held, count, offsets, letters, reached, ids)
+        if reached == len(values):
+            break
+        if count < room:
+            held = np.concatenate([held, np.zeros(held.size + 16, np.uint8)])
+            continue
+        room *= 2
+        codes = np.concatenate([codes, np.zeros_like(codes)])
+        ends = np.concatenate([ends, np.zeros(room + 1 - ends.size, np.int64)])
+        slots = np.full(2 * room, EMPTY, np.int32)
+        run_both(rehash_texts, slots, codes, count)
+    assert ids.tolist() == numbered(values)
+    out = np.zeros(letters.size, np.uint8)
+    run_both(copy_texts, ends, held, ids, offsets, out)
+    assert out.tobytes() == letters.tobytes()

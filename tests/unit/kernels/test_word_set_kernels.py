@@ -1,0 +1,75 @@
+"""Words of 64 neighbours hold what a Python set of pairs would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words
+from unit.kernels.forms import run_both
+
+LARGEST = 2**31 - 1
+
+ids = st.one_of(st.integers(0, 3), st.integers(60, 68), st.integers(LARGEST - 66, LARGEST))
+pairs = st.tuples(ids, ids)
+
+
+def packed(rows):
+    return np.array([first | second << 32 for first, second in rows], np.int64)
+
+
+def empty_table(words):
+    return np.full(2 * words, EMPTY, np.int64)
+
+
+def add_all(entries, used, rows):
+    """The table with `rows` in it (larger, where it had to grow), its words, and the new rows in order."""
+    keys, out = packed(rows), np.empty(len(rows) + 1, np.int64)
+    reached, used, found = run_both(insert_words, entries, used, keys, 0, out, 0)
+    while reached < keys.size:
+        larger = np.full(2 * entries.size, EMPTY, np.int64)
+        run_both(move_words, entries, larger)
+        entries = larger
+        reached, used, found = run_both(insert_words, entries, used, keys, reached, out, found)
+    return entries, used, out[:found].tolist()
+
+
+@given(st.lists(st.lists(pairs, max_size=30), max_size=3), st.lists(pairs, max_size=30))
+def test_each_pair_is_new_once(batches, questions):
+    entries, used, known = empty_table(4), 0, set()
+    for rows in batches:
+        entries, used, new = add_all(entries, used, rows)
+        assert new == packed(dict.fromkeys(row for row in rows if row not in known)).tolist()
+        known.update(rows)
+    assert used == len({(first, second // 64) for first, second in known})
+    result = np.empty(len(questions), np.bool_)
+    run_both(contains_words, entries, packed(questions), result)
+    assert result.tolist() == [pair in known for pair in questions]
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 127, 128, 129, 300])
+def test_a_run_of_neighbours_shares_words(size):
+    rows = [(LARGEST, second) for second in range(size)]
+    entries, used, new = add_all(empty_table(16), 0, rows + rows)
+    assert used == (size + 63) // 64
+    assert new == packed(rows).tolist()
+
+
+def test_a_table_that_should_grow_stops_before_the_key_that_needs_it():
+    keys = packed([(first, 0) for first in range(4)])
+    entries, out = empty_table(4), np.empty(5, np.int64)
+    assert run_both(insert_words, entries, 0, keys, 0, out, 0) == (3, 3, 3)
+    more_of_known_words = packed([(first, 1) for first in range(3)])
+    assert run_both(insert_words, entries, 3, more_of_known_words, 0, out, 0) == (3, 3, 3)
+
+
+def test_many_words_survive_growth():
+    rows = [(number * 7919 % 1009, number % 200) for number in range(1500)]
+    entries, _, new = add_all(empty_table(8), 0, rows)
+    assert new == packed(dict.fromkeys(rows)).tolist()
+    result = np.empty(len(rows), np.bool_)
+    run_both(contains_words, entries, packed(rows), result)
+    assert result.all()
+    run_both(contains_words, entries, packed([(first + 2000, second) for first, second in rows]), result)
+    assert not result.any()
