@@ -25,7 +25,7 @@ from tidelog.schema import Schema
 def normalize(
     rules: Sequence[tuple[Rule, TypedRule]], schemas: Mapping[str, Schema], inlined: frozenset[str]
 ) -> tuple[list[SimpleRule], list[Diagnostic]]:
-    """The simple rules of a program in text order, and a diagnostic for each unbound variable and each misuse of `inline`.
+    """The simple rules of a program in text order; a diagnostic for each unbound variable and each misuse of `inline`.
 
     Each rule comes as the user wrote it and with kinds.
     """

@@ -188,8 +188,8 @@ def _in_aggregate(
     outer = all_names(inside(aggregate)) & scope
     inside_scope = scope | own_names(inside(aggregate))
     target = () if aggregate.target is None else (aggregate.target,)
-    for term in _own_variables((*target, *aggregate.body)):
-        if term.name in outer and term.name not in bound:
+    for term in own_terms((*target, *aggregate.body)):
+        if isinstance(term, Variable) and term.name in outer and term.name not in bound:
             yield _outer_unbound(term, aggregate.body), term
     for alternative in alternatives(aggregate.body):
         own = bound_names(alternative, outer, inside_scope)
@@ -198,10 +198,6 @@ def _in_aggregate(
                 yield from _in_aggregate(term, own | bound, inside_scope)
             elif isinstance(term, Variable) and term.name not in own:
                 yield _unbound_inside(term, own_names(aggregate.body) - own_names(alternative)), term
-
-
-def _own_variables(nodes: Iterable[Term | Literal]) -> Iterator[Variable]:
-    return (term for term in own_terms(nodes) if isinstance(term, Variable))
 
 
 def _unbound_inside(term: Variable, elsewhere: frozenset[str]) -> Diagnostic:

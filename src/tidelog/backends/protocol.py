@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.statistics import Statistics
+
+Watch: TypeAlias = Callable[[RulePlan, int], None]
+"""Called now and then while a rule runs, with the rows derived since the last call. It may raise to stop the run."""
+
+
+def unwatched(_rule: RulePlan, _rows: int) -> None:
+    """A watch that does nothing."""
 
 
 class Backend(Protocol):
@@ -21,7 +28,7 @@ class Backend(Protocol):
         """Adds `rows` to the stored table and returns how many were new. They count as old, not as delta."""
         ...
 
-    def derive(self, rules: Sequence[RulePlan]) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
         ...
 

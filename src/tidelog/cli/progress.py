@@ -49,6 +49,10 @@ class Progress:
     def rule_ordered(self, rule: RulePlan) -> None:
         pass
 
+    def rows_derived(self, number: int, round_number: int, rule: RulePlan, derived: int) -> None:
+        place = f"line {rule.span.line} of {rule.span.file}" if rule.span.line else rule.head
+        self._draw(f"stratum {number}, round {round_number}: {derived:,} rows derived, now by {place} ({self._names})")
+
     def round_finished(self, number: int, round_number: int, delta: Mapping[str, int], derived: int) -> None:  # noqa: ARG002
         new = sum(delta.values())
         self._rows += new

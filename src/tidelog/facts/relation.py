@@ -37,9 +37,11 @@ class Relation:
         """The set of all rows, stored and staged. It is made when somebody asks, because rows that are loaded once
         and only joined need none."""
         if self._membership is None:
-            self._membership = membership_for(self.width)
+            # Threads may ask at once: nobody may see the set before it is full.
+            made = membership_for(self.width)
             if self.count:
-                self._membership.add(self.rows[: self.count], np.empty((self.count + 1, self.width), np.int32), 0)
+                made.add(self.rows[: self.count], np.empty((self.count + 1, self.width), np.int32), 0)
+            self._membership = made
         return self._membership
 
     def stage(self, rows: Rows) -> None:

@@ -41,6 +41,7 @@ class Values:
     def __init__(self) -> None:
         self._words = {kind: WordTable() for kind in DTYPES}
         self.symbols = TextTable()
+        self._ones: dict[tuple[Kind, Value], int] = {}
 
     def size(self, kind: Kind) -> int:
         """How many different values of `kind` there are: ids lie below it."""
@@ -69,8 +70,11 @@ class Values:
         return self._words[kind].values.view(DTYPES[kind])[ids]
 
     def identify_one(self, kind: Kind, value: Value) -> int:
-        """The id of one value."""
-        return int(self.identify_all(kind, [value])[0])
+        """The id of one value, looked up once: constants of rules are asked for in every round."""
+        known = self._ones.get((kind, value))
+        if known is None:
+            known = self._ones[kind, value] = int(self.identify_all(kind, [value])[0])
+        return known
 
     def identify_all(self, kind: Kind, values: Sequence[Value]) -> Ids:
         """The ids of Python values."""

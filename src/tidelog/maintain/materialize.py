@@ -12,6 +12,9 @@ from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
 
+BETWEEN_LOOKS = 0.05
+"""Seconds between two looks at memory: a look costs more than a small round."""
+
 
 def materialize(
     plan: Plan,
@@ -38,10 +41,12 @@ class Run:
         self._size_limits = plan.size_limits
         self._backend = backend
         self._limits = limits
-        self._observer = observer
+        self.observer = observer
         self._ordering = Ordering(backend, observer)
         self._started = monotonic()
-        self._rows = 0
+        self.rows = 0
+        self._memory = 0
+        self._next_look = 0.0
 
     def evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
         """How many rounds the stratum took and how many rows it stored.
@@ -70,22 +75,53 @@ class Run:
         """The number of new rows of each relation after `rules` ran once; they are added to `known`."""
         if not rules and not rounds:
             return {}
-        derived = self._backend.derive(self._ordering.of(rules)) if rules else {}
+        watch = RoundWatch(number, rounds, stratum, self)
+        derived = self._backend.derive(self._ordering.of(rules), watch) if rules else {}
         delta = self._backend.advance(stratum.relations)
         for relation, rows in delta.items():
             known[relation] += rows
-            self._rows += rows
-        self._observer.round_finished(number, rounds, delta, sum(derived.values()))
+            self.rows += rows
+        self.observer.round_finished(number, rounds, delta, sum(derived.values()))
         if any(delta.values()):
             active = {rule.id: (rule, derived[rule.id]) for rule in rules if derived.get(rule.id)}
-            usage = Usage(rounds, self._rows, monotonic() - self._started, memory_in_use())
-            check_limits(usage, self._limits, stratum, tuple(active.values()))
+            self.check(rounds, stratum, tuple(active.values()))
         return delta
+
+    def check(self, rounds: int, stratum: StratumPlan, active: tuple[tuple[RulePlan, int], ...]) -> None:
+        """Raises LimitError if a limit is reached; `active` are the rules that derive rows, and how many."""
+        now = monotonic()
+        if now >= self._next_look:
+            self._memory = memory_in_use()
+            self._next_look = now + BETWEEN_LOOKS
+        check_limits(Usage(rounds, self.rows, now - self._started, self._memory), self._limits, stratum, active)
 
     def _is_full(self, known: Mapping[str, int]) -> bool:
         """Whether a relation of the stratum has all the rows that its `.limitsize` asks for."""
         limits = self._size_limits
         return any(relation in limits and rows >= limits[relation] for relation, rows in known.items())
+
+
+class RoundWatch:
+    """Looks at time and memory while a round runs, and tells the observer how far it is, some times a second."""
+
+    def __init__(self, number: int, round_number: int, stratum: StratumPlan, run: Run) -> None:
+        self._number = number
+        self._round_number = round_number
+        self._stratum = stratum
+        self._run = run
+        self._derived: dict[int, tuple[RulePlan, int]] = {}
+        self._next_look = monotonic() + BETWEEN_LOOKS
+
+    def __call__(self, rule: RulePlan, rows: int) -> None:
+        _, before = self._derived.get(rule.id, (rule, 0))
+        self._derived[rule.id] = (rule, before + rows)
+        now = monotonic()
+        if now >= self._next_look:
+            self._next_look = now + BETWEEN_LOOKS
+            derived = sum(count for _, count in self._derived.values())
+            self._run.observer.rows_derived(self._number, self._round_number, rule, derived)
+            # A round that ends may reach the limit on rounds, one that runs may not.
+            self._run.check(self._round_number - 1, self._stratum, tuple(self._derived.values()))
 
 
 def awake(rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:

@@ -25,7 +25,7 @@ def most_of_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where an evaluation stops with a LimitError. All are checked after each round.
+    """Where an evaluation stops with a LimitError. All are checked after each round, time and memory also within one.
 
     `rounds` counts those of one stratum, `rows` all rows that the run stored, `seconds` the time of the run, and
     `memory` the bytes that the process has in use.
@@ -51,6 +51,10 @@ class Observer(Protocol):
         """The joins of `rule` were ordered, for the first time or because sizes have changed."""
         ...
 
+    def rows_derived(self, number: int, round_number: int, rule: RulePlan, derived: int) -> None:
+        """A round that takes long has given `derived` rows so far, `rule` the last of them."""
+        ...
+
     def round_finished(self, number: int, round_number: int, delta: Mapping[str, int], derived: int) -> None:
         """`delta` has the new rows by relation, `derived` counts the rows that rules gave, known ones included."""
         ...
@@ -67,6 +71,9 @@ class Silent:
         pass
 
     def rule_ordered(self, rule: RulePlan) -> None:
+        pass
+
+    def rows_derived(self, number: int, round_number: int, rule: RulePlan, derived: int) -> None:
         pass
 
     def round_finished(self, number: int, round_number: int, delta: Mapping[str, int], derived: int) -> None:

@@ -18,6 +18,7 @@ from tidelog.plan.nodes import (
     RulePlan,
     Scan,
     Select,
+    Union,
     Unit,
     Values,
     Version,
@@ -46,7 +47,7 @@ def joined_scans(node: Node) -> Iterator[Scan]:
     match node:
         case Scan():
             yield node
-        case Unit() | Values():
+        case Unit() | Values() | Union():
             pass
         case Join(left, right):
             yield from joined_scans(left)

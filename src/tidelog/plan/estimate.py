@@ -13,7 +13,7 @@ from math import prod
 from typing import assert_never
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Test
-from tidelog.plan.nodes import Antijoin, Distinct, Extend, GroupJoin, Range, Scan, Select, Values, Version
+from tidelog.plan.nodes import Antijoin, Distinct, Extend, GroupJoin, Range, Scan, Select, Union, Values, Version
 from tidelog.plan.spine import UNIT, Operation, Source, is_ready, put
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import columns_of
@@ -88,7 +88,7 @@ class Estimator:
                 return RANGE_ROWS, {name: RANGE_ROWS}
             case Values(columns, rows=rows):
                 return shared_matches(float(len(rows)), columns, prefix)
-            case Distinct(_, columns):
+            case Distinct(_, columns) | Union(_, columns):
                 return shared_matches(self._sizes[position], columns, prefix)
             case _:
                 assert_never(source)

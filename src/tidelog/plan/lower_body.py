@@ -12,9 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
+from tidelog.analysis.alternatives import alternatives
 from tidelog.analysis.checked import SimpleRule
+from tidelog.analysis.name_values import names_value
+from tidelog.analysis.traversal import own_terms
 from tidelog.language.syntax_tree import (
     Aggregate,
+    AggregateFunction,
     Atom,
     Call,
     Cast,
@@ -30,13 +34,19 @@ from tidelog.language.syntax_tree import (
     Variable,
     Wildcard,
 )
-from tidelog.plan.nodes import Antijoin, Distinct, Extend, GroupJoin, Node, Range, Scan, Select, Values
+from tidelog.plan.nodes import Antijoin, Distinct, Extend, GroupJoin, Node, Range, Scan, Select, Union, Values
 from tidelog.plan.spine import OWN, UNIT, Operation, Source, is_ready, join, needs, put
-from tidelog.plan.walk import columns_of, names_in
-from tidelog.schema import Kind, Schema
+from tidelog.plan.walk import columns_of, variables_of
+from tidelog.schema import Kind, Schema, Value
+from tidelog.span import Span
 
 COMPUTED = "#"
 """How names start that stand for a computed argument of an atom."""
+
+WILDCARD = "_#"
+"""How names start that stand for a `_`."""
+
+PADDING: Mapping[Kind, Value] = {Kind.NUMBER: 0, Kind.UNSIGNED: 0, Kind.FLOAT: 0.0, Kind.SYMBOL: ""}
 
 
 def lower_body(rule: SimpleRule, schemas: Mapping[str, Schema]) -> tuple[Node, tuple[Term, ...], Mapping[str, Kind]]:
@@ -103,7 +113,7 @@ def decidable(part: Part, bound: frozenset[str]) -> bool:
     match part:
         case PendingAggregate(keys=keys):
             return keys <= bound
-        case Scan() | Values() | Distinct() | Range():
+        case Scan() | Values() | Distinct() | Union() | Range():
             return needs(part) <= bound
         case Select() | Extend() | Antijoin() | GroupJoin():
             return is_ready(part, bound)
@@ -116,7 +126,7 @@ def put_part(part: Part, node: Node, bound: frozenset[str], names: Names) -> Nod
     match part:
         case PendingAggregate():
             return group(part, node, names)
-        case Scan() | Values() | Distinct() | Range():
+        case Scan() | Values() | Distinct() | Union() | Range():
             return join(node, part)
         case Select() | Extend() | Antijoin() | GroupJoin():
             return put(part, node, bound)
@@ -127,19 +137,110 @@ def put_part(part: Part, node: Node, bound: frozenset[str], names: Names) -> Nod
 def group(pending: PendingAggregate, left: Node, names: Names) -> GroupJoin:
     """`left` with the value of an aggregate as a new column.
 
-    Where the body of the aggregate cannot bind an outer variable that it uses (`count : { q(y), y < x }`), it starts
-    from the values that the variable has on the left. Equal rows of the body stay: each is an assignment.
+    Equal rows of a body without alternatives stay: each is an assignment.
     """
     aggregate = pending.aggregate
-    keys = tuple(name for name in columns_of(left) if name in pending.keys)
-    parts: list[Part] = list(parts_of(aggregate.body, names))
-    value = None if aggregate.target is None else plain(aggregate.target, names, parts)
-    wanted = pending.keys | (names_in(value) if value is not None else frozenset())
-    right, waiting = build(UNIT, parts, names)
-    if waiting or not wanted <= set(columns_of(right)):
-        right, waiting = build(Distinct(left, keys), parts, names)
-        assert not waiting, f"nothing binds the variables of {waiting} in the aggregate at {aggregate.span}"
-    return GroupJoin(left, right, keys, aggregate.function, value, pending.name, pending.kind, aggregate.span)
+    outer = Distinct(left, tuple(name for name in columns_of(left) if name in pending.keys))
+    computing: list[Part] = []
+    value = None if aggregate.target is None else plain(aggregate.target, names, computing)
+    wanted = dict.fromkeys((*outer.columns, *(() if value is None else variables_of(value))))
+    match alternatives(aggregate.body):
+        case [body] if not any(map(is_unnamed_range, body)):
+            right = assignments([*parts_of(body, names), *computing], wanted, outer, names)
+        case _:
+            right = alternative_assignments(aggregate, computing, wanted, outer, names)
+    keys, span = outer.columns, aggregate.span
+    return GroupJoin(left, right, keys, aggregate.function, value, pending.name, pending.kind, span)
+
+
+def assignments(parts: Sequence[Part], wanted: Iterable[str], outer: Distinct, names: Names) -> Node:
+    """The rows for which `parts` hold, with the columns `wanted` among others.
+
+    Where the parts alone cannot bind an outer variable (`count : { q(y), y < x }`), they start from the values that it
+    has on the left.
+    """
+    node, waiting = build(UNIT, parts, names)
+    if waiting or not set(wanted) <= set(columns_of(node)):
+        node, waiting = build(outer, parts, names)
+        assert not waiting, f"nothing binds the variables of {waiting}: the check should have refused the aggregate"
+    return node
+
+
+def alternative_assignments(
+    aggregate: Aggregate, computing: Sequence[Part], wanted: Iterable[str], outer: Distinct, names: Names
+) -> Node:
+    """The different assignments that some alternative of an aggregate's body allows; for min and max, their values.
+
+    Assignments of different variables are different. So where alternatives have not the same variables, those that one
+    lacks get some value there, and a number tells the sets of variables apart.
+    """
+    bodies = alternatives(with_wildcards_named(aggregate.body, names))
+    variables = [frozenset({*outer.columns, *assigned(body)}) for body in bodies]
+    columns = tuple(dict.fromkeys((*wanted, *(name for body in bodies for name in assigned(body)))))
+    if not bodies:
+        return Values(columns, tuple(names.kinds[name] for name in columns), ())
+    if aggregate.function in (AggregateFunction.MIN, AggregateFunction.MAX):
+        columns = tuple(wanted)
+    inputs = [assignments([*parts_of(body, names), *computing], wanted, outer, names) for body in bodies]
+    if set(columns) > frozenset(wanted) and len(set(variables)) > 1:
+        inputs = [padded(node, columns, aggregate.span, names) for node in inputs]
+        number = names.fresh(Kind.NUMBER)
+        different = list(dict.fromkeys(variables))
+        inputs = [
+            constant_column(node, number, different.index(own), aggregate.span, names)
+            for node, own in zip(inputs, variables, strict=True)
+        ]
+        columns = (*columns, number)
+    return Union(tuple(inputs), columns)
+
+
+def assigned(body: Iterable[Literal]) -> Iterator[str]:
+    """The variables over whose assignments an aggregate with that body ranges, one for each occurrence."""
+    return (term.name for term in own_terms(body) if isinstance(term, Variable) and not names_value(term.name))
+
+
+def is_unnamed_range(literal: Literal) -> bool:
+    """Whether `literal` is a range whose values are no assignments of their own (`1 = range(0, 3)`)."""
+    match literal:
+        case (
+            Comparison(left=Variable(name), right=Call("range")) | Comparison(left=Call("range"), right=Variable(name))
+        ):
+            return names_value(name)
+        case _:
+            return False
+
+
+def with_wildcards_named(body: Iterable[Literal], names: Names) -> tuple[Literal, ...]:
+    """`body` with a variable for each `_` of a positive atom: an assignment gives it a value too."""
+    named: list[Literal] = []
+    for literal in body:
+        match literal:
+            case Atom(relation=relation, arguments=arguments):
+                columns = zip(arguments, names.schemas[relation].kinds, strict=True)
+                terms = tuple(
+                    Variable(names.fresh(kind, WILDCARD), term.span) if isinstance(term, Wildcard) else term
+                    for term, kind in columns
+                )
+                named.append(replace(literal, arguments=terms))
+            case Disjunction(alternatives=parts):
+                named.append(replace(literal, alternatives=tuple(with_wildcards_named(part, names) for part in parts)))
+            case _:
+                named.append(literal)
+    return tuple(named)
+
+
+def padded(node: Node, columns: Iterable[str], span: Span, names: Names) -> Node:
+    """`node` with a constant in each of `columns` that it lacks."""
+    for name in columns:
+        if name not in columns_of(node):
+            node = constant_column(node, name, PADDING[names.kinds[name]], span, names)
+    return node
+
+
+def constant_column(node: Node, name: str, value: Value, span: Span, names: Names) -> Node:
+    """`node` with one more column that has the same value everywhere."""
+    kind = names.kinds[name]
+    return Extend(node, name, Constant(value, kind, span, kind), kind, span)
 
 
 def parts_of(body: Sequence[Literal], names: Names) -> Iterator[Part]:
@@ -163,7 +264,7 @@ def parts_of(body: Sequence[Literal], names: Names) -> Iterator[Part]:
                 if not value:
                     yield Values((), (), ())
             case Disjunction():
-                raise AssertionError(f"{literal.span}: the check should have removed this disjunction")
+                raise AssertionError(f"{literal.span}: only aggregates have disjunctions, and there one is chosen")
             case _:
                 assert_never(literal)
 

@@ -126,6 +126,14 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
+class Union:
+    """The different values of `columns` among the rows of all `inputs`: the assignments that some alternative allows."""
+
+    inputs: tuple[Node, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """For each row of `input`, the row of these terms: what a rule's head asks for."""
 
@@ -134,7 +142,9 @@ class Project:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Node: TypeAlias = Scan | Unit | Values | Join | Antijoin | Select | Extend | Range | GroupJoin | Distinct | Project
+Node: TypeAlias = (
+    Scan | Unit | Values | Join | Antijoin | Select | Extend | Range | GroupJoin | Distinct | Union | Project
+)
 
 
 @dataclass(frozen=True, slots=True)

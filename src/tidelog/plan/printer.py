@@ -23,6 +23,7 @@ from tidelog.plan.nodes import (
     Scan,
     Select,
     StratumPlan,
+    Union,
     Unit,
     Values,
     Version,
@@ -115,6 +116,8 @@ def print_node(node: Node) -> str:
             return f"{before(left)}{name} := {function.value}{target}{by} {{ {print_node(right)} }}"
         case Distinct(source, columns):
             return f"distinct {', '.join(columns)} of ({print_node(source)})"
+        case Union(inputs, columns):
+            return f"distinct {', '.join(columns)} of ({' ∪ '.join(map(print_node, inputs))})"
         case Project(source, columns):
             return f"{print_node(source)} → ({', '.join(map(print_term, columns))})"
         case _:

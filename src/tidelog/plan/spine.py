@@ -24,13 +24,14 @@ from tidelog.plan.nodes import (
     Range,
     Scan,
     Select,
+    Union,
     Unit,
     Values,
 )
 from tidelog.plan.walk import columns_of, names_in, operands_of, terms_of
 from tidelog.schema import Kind
 
-Source: TypeAlias = Scan | Values | Distinct | Range
+Source: TypeAlias = Scan | Values | Distinct | Union | Range
 Operation: TypeAlias = Select | Extend | Antijoin | GroupJoin
 
 UNIT = Unit()
@@ -52,7 +53,7 @@ def flatten(node: Node) -> Spine:
     match node:
         case Unit():
             return Spine((), ())
-        case Scan() | Values() | Distinct():
+        case Scan() | Values() | Distinct() | Union():
             return Spine((node,), ())
         case Project():
             raise AssertionError("a Project stands on top of a body, never in it")
@@ -73,10 +74,16 @@ def flatten(node: Node) -> Spine:
 
 
 def with_inner(spine: Spine, rewrite: Callable[[Node], Node]) -> Spine:
-    """`spine` with the bodies that stand inside its parts rewritten: of aggregates, and below distinct values."""
+    """`spine` with the bodies that stand inside its parts rewritten: of aggregates, and below different values."""
 
     def of_source(source: Source) -> Source:
-        return replace(source, input=rewrite(source.input)) if isinstance(source, Distinct) else source
+        match source:
+            case Distinct(inner):
+                return replace(source, input=rewrite(inner))
+            case Union(inputs):
+                return replace(source, inputs=tuple(map(rewrite, inputs)))
+            case _:
+                return source
 
     def of_operation(part: Operation) -> Operation:
         return replace(part, right=rewrite(part.right)) if isinstance(part, GroupJoin) else part

@@ -21,6 +21,7 @@ from tidelog.plan.nodes import (
     Scan,
     Select,
     StratumPlan,
+    Union,
     Unit,
     Values,
 )
@@ -33,7 +34,7 @@ def columns_of(node: Node) -> tuple[str, ...]:
             return tuple(dict.fromkeys(column for column in columns if isinstance(column, str)))
         case Unit() | Project():
             return ()
-        case Values(columns) | Distinct(_, columns):
+        case Values(columns) | Distinct(_, columns) | Union(_, columns):
             return columns
         case Join(left, right):
             return tuple(dict.fromkeys(columns_of(left) + columns_of(right)))
@@ -56,6 +57,8 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
             return (left, right)
         case Select(source) | Extend(source) | Range(source) | Distinct(source) | Project(source):
             return (source,)
+        case Union(inputs):
+            return inputs
         case _:
             assert_never(node)
 
@@ -69,6 +72,8 @@ def map_inputs(node: Node, rewrite: Callable[[Node], Node]) -> Node:
             return replace(node, left=rewrite(left), right=rewrite(right))
         case Select(source) | Extend(source) | Range(source) | Distinct(source) | Project(source):
             return replace(node, input=rewrite(source))
+        case Union(inputs):
+            return replace(node, inputs=tuple(map(rewrite, inputs)))
         case _:
             assert_never(node)
 
@@ -103,7 +108,7 @@ def terms_of(node: Node) -> tuple[Term, ...]:
             return () if value is None else (value,)
         case Project(_, columns):
             return columns
-        case Scan() | Unit() | Values() | Join() | Antijoin() | Distinct():
+        case Scan() | Unit() | Values() | Join() | Antijoin() | Distinct() | Union():
             return ()
         case _:
             assert_never(node)
@@ -122,7 +127,7 @@ def map_terms(node: Node, rewrite: Callable[[Term], Term]) -> Node:
             return node if value is None else replace(node, value=rewrite(value))
         case Project(columns=columns):
             return replace(node, columns=tuple(map(rewrite, columns)))
-        case Scan() | Unit() | Values() | Join() | Antijoin() | Distinct():
+        case Scan() | Unit() | Values() | Join() | Antijoin() | Distinct() | Union():
             return node
         case _:
             assert_never(node)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tidelog.facts import relation as relation_file
+from tidelog.facts.membership import PairSet, membership_for
 from tidelog.facts.relation import Relation
 from unit.kernels.forms import TIERS, tier
 
@@ -87,6 +90,24 @@ def test_rows_staged_from_the_relation_itself_are_known():
     relation.stage(relation.rows[10:20, ::-1])
     assert relation.advance() == 0
     assert relation.stored == 100
+
+
+def test_a_thread_that_asks_while_the_set_is_being_made_gets_the_right_answer(monkeypatch):
+    relation = Relation(2)
+    relation.insert(rows_array([(1, 1), (2, 2)]))
+    answers = []
+
+    class Interrupted(PairSet):
+        def add(self, rows, out, found):
+            monkeypatch.setattr(relation_file, "membership_for", membership_for)
+            other = Thread(target=lambda: answers.append(relation.unknown(rows_array([(1, 1), (3, 3)])).tolist()))
+            other.start()
+            other.join()
+            return super().add(rows, out, found)
+
+    monkeypatch.setattr(relation_file, "membership_for", lambda _: Interrupted())
+    answers.append(relation.unknown(rows_array([(1, 1), (3, 3)])).tolist())
+    assert answers == [[[3, 3]]] * len(answers)
 
 
 moves = st.one_of(

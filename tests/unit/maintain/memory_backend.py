@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema
 from tidelog.plan.nodes import Plan, RulePlan, Version
 from tidelog.schema import Row
@@ -30,7 +31,7 @@ class MemoryBackend:
         self.old[relation] |= found
         return len(found)
 
-    def derive(self, rules: Sequence[RulePlan]) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         self.derived.append(list(rules))
         tables = versions(self.old, self.delta)
         counts: dict[int, int] = {}
@@ -38,6 +39,7 @@ class MemoryBackend:
             found = rows_of(rule.node, tables)
             self.staged[rule.head] |= found.keys() - self.rows(rule.head)
             counts[rule.id] = counts.get(rule.id, 0) + found.total()
+            watch(rule, found.total())
         return counts
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from answers import Failure, by_oracle, checked_program
 from fragments import EVERYTHING
 from strategies import Sample, programs
+from tidelog.backends.protocol import Watch, unwatched
 from tidelog.errors import LimitError, UsageError
 from tidelog.facts.columns import arrow_schema
 from tidelog.language.functions import NoValue
@@ -150,8 +151,8 @@ def test_limits_are_finite_by_default_and_must_be_above_zero() -> None:
 class InterruptedBackend(MemoryBackend):
     """A backend at which the user presses Ctrl-C in the third call of `derive`."""
 
-    def derive(self, rules: Sequence[RulePlan]) -> Mapping[int, int]:
-        counts = super().derive(rules)
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+        counts = super().derive(rules, watch)
         if len(self.derived) == 3:
             raise KeyboardInterrupt
         return counts
@@ -168,6 +169,21 @@ def test_after_an_interrupt_a_second_run_goes_on() -> None:
     assert len(backend.rows("path")) == 21
 
 
+class SlowBackend(MemoryBackend):
+    """A backend whose rounds take long: it tells the watch again and again, until that stops it."""
+
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+        while True:
+            watch(rules[0], 1)
+
+
+def test_a_limit_stops_a_round_that_takes_too_long() -> None:
+    plan = planned(PATHS)
+    with pytest.raises(LimitError, match=r"the limit of 0\.2 seconds was reached") as caught:
+        materialize(plan, SlowBackend(plan), Limits(seconds=0.2))
+    assert "path(x, y) :- edge(x, y)." in str(caught.value)
+
+
 class Listener:
     """An observer that writes down what it hears."""
 
@@ -179,6 +195,9 @@ class Listener:
 
     def rule_ordered(self, rule: RulePlan) -> None:
         self.heard.append(("ordered", rule.id))
+
+    def rows_derived(self, number: int, round_number: int, rule: RulePlan, derived: int) -> None:
+        pass
 
     def round_finished(self, number: int, round_number: int, delta: Mapping[str, int], derived: int) -> None:
         self.heard.append(("round", number, round_number, dict(delta), derived))

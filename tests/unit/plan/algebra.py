@@ -22,6 +22,7 @@ from tidelog.plan.nodes import (
     Range,
     Scan,
     Select,
+    Union,
     Unit,
     Values,
     Version,
@@ -81,12 +82,19 @@ def evaluate(node: Node, tables: Tables) -> Bag:
         case GroupJoin():
             return grouped(node, tables)
         case Distinct(source, columns):
-            found = dict.fromkeys(tuple(row[name] for name in columns) for row in evaluate(source, tables))
-            return [dict(zip(columns, row, strict=True)) for row in found]
+            return different(columns, evaluate(source, tables))
+        case Union(inputs, columns):
+            return different(columns, [row for each in inputs for row in evaluate(each, tables)])
         case Project():
             raise AssertionError("a Project stands only on top")
         case _:
             assert_never(node)
+
+
+def different(columns: tuple[str, ...], bag: Bag) -> Bag:
+    """The rows of `bag` over `columns`, each once."""
+    found = dict.fromkeys(tuple(row[name] for name in columns) for row in bag)
+    return [dict(zip(columns, row, strict=True)) for row in found]
 
 
 def grouped(node: GroupJoin, tables: Tables) -> Bag:

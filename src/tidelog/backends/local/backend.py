@@ -14,6 +14,7 @@ from tidelog.backends.local.batch import Batch
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.translate import Body, survivors, translate
+from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
@@ -48,7 +49,7 @@ class LocalBackend:
             ids[:, number] = self._store.values.encode(attribute.kind, rows.column(number))
         return self._store.relations[relation].insert(ids)
 
-    def derive(self, rules: Sequence[RulePlan]) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         derived: dict[int, int] = {}
         for rule in rules:
             head = self._store.relations[rule.head]
@@ -58,6 +59,7 @@ class LocalBackend:
             for rows, count in self._rows(body, head, evaluation):
                 derived[rule.id] = derived.get(rule.id, 0) + count
                 head.stage(rows)
+                watch(rule, count)
             head.settle()
         return derived
 

@@ -17,13 +17,14 @@ from tidelog.plan.nodes import (
     Range,
     Scan,
     Select,
+    Union,
     Unit,
     Values,
 )
 from tidelog.plan.spine import UNIT, is_ready, needs, put
 from tidelog.plan.walk import columns_of, names_in, terms_of
 
-Part: TypeAlias = Scan | Values | Distinct | Join | Range | Select | Extend | Antijoin | GroupJoin
+Part: TypeAlias = Scan | Values | Distinct | Union | Join | Range | Select | Extend | Antijoin | GroupJoin
 
 
 def parts_of(node: Node) -> tuple[Part, ...]:
@@ -34,10 +35,13 @@ def parts_of(node: Node) -> tuple[Part, ...]:
     match node:
         case Unit():
             return ()
-        case Scan() | Values() | Distinct():
+        case Scan() | Values() | Distinct() | Union():
             return (node,)
         case Join(left, right):
-            return (*parts_of(left), *(parts_of(right) if isinstance(right, Scan | Values | Distinct) else (right,)))
+            return (
+                *parts_of(left),
+                *(parts_of(right) if isinstance(right, Scan | Values | Distinct | Union) else (right,)),
+            )
         case Range(source) | Select(source) | Extend(source):
             return (*parts_of(source), replace(node, input=UNIT))
         case Antijoin(left) | GroupJoin(left):
@@ -51,7 +55,7 @@ def parts_of(node: Node) -> tuple[Part, ...]:
 def names_of(part: Part) -> frozenset[str]:
     """Every name that `part` reads or binds."""
     match part:
-        case Scan() | Values() | Distinct() | Join():
+        case Scan() | Values() | Distinct() | Union() | Join():
             return frozenset(columns_of(part))
         case Range(name=name) | Extend(name=name):
             return names_in(*terms_of(part)) | {name}
@@ -82,7 +86,7 @@ def decidable(parts: Iterable[Part], bound: Set[str]) -> tuple[Part, ...]:
 
 def _is_decidable(part: Part, bound: Set[str]) -> bool:
     match part:
-        case Scan() | Values() | Distinct() | Join():
+        case Scan() | Values() | Distinct() | Union() | Join():
             return True
         case Range():
             return needs(part) <= bound

@@ -41,6 +41,7 @@ from tidelog.plan.nodes import (
     RulePlan,
     Scan,
     Select,
+    Union,
     Values,
     Version,
 )
@@ -162,17 +163,17 @@ class ValuesSource:
 
 @dataclass(slots=True)
 class TableSource:
-    """The rows of another pipeline, each once."""
+    """The rows of other pipelines, which have the same columns, each once."""
 
-    pipeline: Body
+    pipelines: tuple[Body, ...]
     rows: Rows | None = None
 
     def prepare(self, evaluation: Evaluation) -> None:
-        self.rows = different(self.pipeline.collect(evaluation))
+        self.rows = different(np.concatenate([pipeline.collect(evaluation) for pipeline in self.pipelines]))
 
     def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
         assert self.rows is not None
-        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipeline.names)})
+        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipelines[0].names)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,7 @@ def _body(
     """The pipeline of `parts`: its source is a batch with the names `bound` or, without any, the first part."""
     source: ValuesSource | ScanSource | TableSource | UnitSource = UnitSource()
     first = 0
-    if not bound and parts and isinstance(parts[0], Scan | Values | Distinct | Join):
+    if not bound and parts and isinstance(parts[0], Scan | Values | Distinct | Union | Join):
         source = _source(parts[0], rule, store)
         bound, first = names_of(parts[0]), 1
     steps = _steps(parts[first:], bound, wanted, sense, rule, store)
@@ -243,7 +244,7 @@ def _body(
 
 
 def _source(
-    part: Scan | Values | Distinct | Join, rule: RulePlan, store: Store
+    part: Scan | Values | Distinct | Union | Join, rule: RulePlan, store: Store
 ) -> ValuesSource | ScanSource | TableSource:
     match part:
         case Values():
@@ -252,9 +253,11 @@ def _source(
             names, equal = _first_columns(part)
             return ScanSource(part, _constants(part, store), tuple(names.items()), equal)
         case Distinct(source, columns):
-            return TableSource(_subplan(source, columns, rule, store))
+            return TableSource((_subplan(source, columns, rule, store),))
+        case Union(inputs, columns):
+            return TableSource(tuple(_subplan(each, columns, rule, store) for each in inputs))
         case Join():
-            return TableSource(_subplan(part, columns_of(part), rule, store))
+            return TableSource((_subplan(part, columns_of(part), rule, store),))
         case _:
             assert_never(part)
 
@@ -317,7 +320,7 @@ def _step(
             return _ordered_lookup(part, comparisons, bound, kept, rest, store)
         case Scan():
             return _lookup(part, bound, kept, sense, store)
-        case Values() | Distinct() | Join():
+        case Values() | Distinct() | Union() | Join():
             columns = columns_of(part)
             body = _body((part,), frozenset(), columns, Sense.SET, rule, store, None)
             shared = tuple(name for name in columns if name in bound)

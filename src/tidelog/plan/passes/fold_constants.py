@@ -8,7 +8,7 @@ from typing import assert_never
 
 from tidelog.language import functions
 from tidelog.language.syntax_tree import Aggregate, Call, Cast, Comparison, Constant, Term, Test, Variable, Wildcard
-from tidelog.plan.nodes import Node, Plan, Project, Select, Values
+from tidelog.plan.nodes import Node, Plan, Project, Select, Union, Values
 from tidelog.plan.spine import flatten
 from tidelog.plan.walk import columns_of, map_inputs, map_rules, map_terms
 from tidelog.schema import Kind
@@ -29,6 +29,8 @@ def fold_node(node: Node, kinds: Mapping[str, Kind]) -> Node:
         return folded.input if decided else nothing(folded.input, kinds)
     if isinstance(folded, Project):
         return folded
+    if isinstance(folded, Union):
+        folded = replace(folded, inputs=tuple(below for below in folded.inputs if not is_never(below)))
     return nothing(folded, kinds) if is_never(folded) else folded
 
 
@@ -40,7 +42,11 @@ def nothing(node: Node, kinds: Mapping[str, Kind]) -> Values:
 
 def is_never(node: Node) -> bool:
     """Whether `node` stands on a source without rows."""
-    return any(isinstance(source, Values) and not source.rows for source in flatten(node).sources)
+    for source in flatten(node).sources:
+        match source:
+            case Values(rows=()) | Union(inputs=()):
+                return True
+    return False
 
 
 def fold_term(term: Term) -> Term:

@@ -29,6 +29,7 @@ from tidelog.plan.nodes import (
     Range,
     Scan,
     Select,
+    Union,
     Unit,
     Values,
 )
@@ -54,13 +55,26 @@ def merge_node(node: Node, kinds: Mapping[str, Kind]) -> Node:
 
 
 def merge_groups(node: Node, kinds: Mapping[str, Kind]) -> Node:
-    """`node` with the body of each aggregate merged on its own; there the keys keep their names."""
+    """`node` with the body of each aggregate merged on its own; there the keys keep their names.
+
+    So do the columns of different assignments, each alternative on its own.
+    """
     node = map_inputs(node, lambda below: merge_groups(below, kinds))
+    if isinstance(node, Union):
+        kept = frozenset(node.columns)
+        return map_inputs(node, lambda below: merge_alternative(below, kept, kinds))
     if not isinstance(node, GroupJoin):
         return node
     while found := next(mergeable(node.right, frozenset(node.keys)), None):
         value = None if node.value is None else fold_term(substitute_term(node.value, *found))
         node = replace(node, right=fold_node(substitute(node.right, *found), kinds), value=value)
+    return node
+
+
+def merge_alternative(node: Node, kept: frozenset[str], kinds: Mapping[str, Kind]) -> Node:
+    """`node` with its equalities merged; `kept` names stay."""
+    while found := next(mergeable(node, kept), None):
+        node = fold_node(substitute(node, *found), kinds)
     return node
 
 
@@ -100,7 +114,7 @@ def substitute(node: Node, name: str, value: Variable | Constant) -> Node:
         case Scan(columns=columns):
             column = value.name if isinstance(value, Variable) else value
             return replace(changed, columns=tuple(column if each == name else each for each in columns))
-        case Distinct(columns=columns):
+        case Distinct(columns=columns) | Union(columns=columns):
             return replace(changed, columns=renamed(columns, name, value))
         case GroupJoin(keys=keys):
             aggregated = None if changed.value is None else substitute_term(changed.value, name, value)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tidelog.plan.estimate import Estimator, Prefix
-from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan
+from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan, Union
 from tidelog.plan.spine import Source, assemble, flatten, needs, with_inner
 from tidelog.plan.statistics import Statistics
+from tidelog.plan.walk import inputs_of
 
 SEARCH_LIMIT = 8
 """Bodies with at most so many sources are searched in full."""
@@ -32,9 +33,9 @@ def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = 
     """`node` with its joins ordered, and how many rows it may have."""
     spine = with_inner(flatten(node), lambda inner: ordered(inner, statistics)[0])
     sizes = {
-        position: ordered(source.input, statistics)[1]
+        position: sum(ordered(inner, statistics)[1] for inner in inputs_of(source))
         for position, source in enumerate(spine.sources)
-        if isinstance(source, Distinct)
+        if isinstance(source, Distinct | Union)
     }
     estimator = Estimator(spine.sources, sizes, statistics)
     start = estimator.start(spine.others)

@@ -20,6 +20,7 @@ from tidelog.plan.nodes import (
     Range,
     Scan,
     Select,
+    Union,
     Unit,
     Values,
 )
@@ -44,25 +45,29 @@ def prune_node(node: Node, used: Counter[str]) -> Node:
             return prune_node(source, used)
         case Distinct(source, columns):
             return replace(node, input=prune_node(source, Counter((*names_used(source), *columns))))
+        case Union(inputs, columns):
+            return replace(
+                node, inputs=tuple(prune_node(each, Counter((*names_used(each), *columns))) for each in inputs)
+            )
         case GroupJoin(left, right):
-            return replace(node, left=prune_node(left, used), right=prune_seeds(right))
+            return replace(node, left=prune_node(left, used), right=prune_body(right))
         case Unit() | Values() | Join() | Antijoin() | Select() | Extend() | Range() | Project():
             return map_inputs(node, lambda below: prune_node(below, used))
         case _:
             assert_never(node)
 
 
-def prune_seeds(node: Node) -> Node:
-    """The body of an aggregate with the distinct values it starts from pruned, and nothing else."""
-    return prune_node(node, Counter()) if isinstance(node, Distinct) else map_inputs(node, prune_seeds)
+def prune_body(node: Node) -> Node:
+    """The body of an aggregate, pruned only below different values: everywhere else each row counts."""
+    return prune_node(node, Counter()) if isinstance(node, Distinct | Union) else map_inputs(node, prune_body)
 
 
 def names_used(node: Node) -> Iterator[str]:
-    """The names in `node`, one for each place that gives or reads them; what is below a Distinct has its own."""
+    """The names in `node`, one for each place that gives or reads them; what is below different values has its own."""
     match node:
         case Scan(columns=columns):
             yield from (column for column in columns if isinstance(column, str))
-        case Values(columns) | Distinct(_, columns):
+        case Values(columns) | Distinct(_, columns) | Union(_, columns):
             yield from columns
         case Extend(name=name) | Range(name=name):
             yield name
@@ -73,6 +78,6 @@ def names_used(node: Node) -> Iterator[str]:
         case _:
             assert_never(node)
     yield from (name for term in terms_of(node) for name in variables_of(term))
-    if not isinstance(node, Distinct):
+    if not isinstance(node, Distinct | Union):
         for below in inputs_of(node):
             yield from names_used(below)

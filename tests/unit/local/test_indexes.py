@@ -1,0 +1,161 @@
+"""An index finds, for each version, the rows of a key in the order they came."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tidelog.backends.local.indexes import Index
+from tidelog.backends.local.ordered import OrderedIndex
+from tidelog.facts.relation import Relation
+from tidelog.facts.values import Values
+from tidelog.kernels.blocks import bisect_blocks
+from tidelog.plan.nodes import Version
+from tidelog.schema import Kind
+from unit.kernels.forms import TIERS, tier
+
+WIDTH = 3
+ids = st.integers(0, 3) | st.integers(0, 70)
+row_lists = st.lists(st.tuples(ids, ids, st.integers(0, 3)), max_size=30)
+keys = pytest.mark.parametrize("key", [(), (0,), (1,), (0, 2), (2, 1), (0, 1, 2)], ids=str)
+scripts = st.lists(
+    st.tuples(st.sampled_from(["insert", "stage", "advance", "look"]), row_lists), min_size=1, max_size=8
+)
+
+
+def rows_array(rows):
+    return np.array(rows, np.int32).reshape(len(rows), WIDTH)
+
+
+def stored(relation, version):
+    """The rows of that version, as tuples."""
+    low = relation.delta_start if version is Version.DELTA else 0
+    high = relation.delta_start if version is Version.OLD else relation.stored
+    return [tuple(row) for row in relation.rows[low:high].tolist()]
+
+
+def looked_up(matches):
+    """The rows found for each question; checks the total on the way."""
+    assert matches.total == matches.lengths.sum()
+    return [
+        [tuple(row) for row in matches.payload[begin : begin + length].tolist()]
+        for begin, length in zip(matches.begins.tolist(), matches.lengths.tolist(), strict=True)
+    ]
+
+
+def expected(rows, key, questions):
+    """The columns that are not part of the key, of the rows that agree with each question on it."""
+    rest = [column for column in range(WIDTH) if column not in key]
+    return [
+        [tuple(row[column] for column in rest) for row in rows if all(row[column] == asked[column] for column in key)]
+        for asked in questions
+    ]
+
+
+def check(index, relation, key, questions):
+    for version in Version:
+        matches = index.probe(rows_array(questions), np.array(key, np.int64), version)
+        assert looked_up(matches) == expected(stored(relation, version), key, questions), version
+
+
+@keys
+@settings(max_examples=30)
+@given(script=scripts, questions=row_lists)
+def test_probes_find_each_version_after_any_sequence_of_moves(key, script, questions):
+    relation = Relation(WIDTH)
+    index = Index(relation, key)
+    staged = False
+    for move, rows in script:
+        if move == "insert" and not staged:
+            relation.insert(rows_array(rows))
+        elif move == "stage":
+            relation.stage(rows_array(rows))
+            staged = True
+        elif move == "advance":
+            relation.advance()
+            staged = False
+        elif move == "look":
+            check(index, relation, key, rows[:3])
+    check(index, relation, key, [*questions, *stored(relation, Version.FULL), (500, 500, 500)])
+    different = {tuple(row[column] for column in key) for row in stored(relation, Version.FULL)}
+    assert index.distinct() == len(different)
+
+
+@keys
+@pytest.mark.parametrize("form", TIERS)
+def test_blocks_grow_over_many_rounds(key, form):
+    with tier(form):
+        relation = Relation(WIDTH)
+        index = Index(relation, key)
+        for turn in range(12):
+            relation.stage(rows_array([(number % 5, turn, number) for number in range(1 + turn * turn)]))
+            relation.advance()
+            index.catch_up()
+        check(index, relation, key, [(0, 0, 0), (1, 11, 21), (4, 3, 4), (9, 9, 9)])
+
+
+def test_an_index_made_late_knows_all_versions():
+    relation = Relation(WIDTH)
+    relation.insert(rows_array([(1, 1, 1), (1, 2, 2)]))
+    relation.stage(rows_array([(1, 3, 3)]))
+    relation.advance()
+    check(Index(relation, (0,)), relation, (0,), [(1, 0, 0)])
+
+
+def test_staged_rows_are_not_found():
+    relation = Relation(WIDTH)
+    relation.stage(rows_array([(1, 1, 1)]))
+    relation.settle()
+    check(Index(relation, (0,)), relation, (0,), [(1, 0, 0)])
+
+
+def test_a_probe_may_ask_through_other_columns():
+    relation = Relation(WIDTH)
+    relation.insert(rows_array([(1, 2, 3), (2, 1, 4)]))
+    matches = Index(relation, (0, 1)).probe(rows_array([(0, 2, 1)]), np.array([1, 2]), Version.FULL)
+    assert looked_up(matches) == [[(4,)]]
+
+
+NUMBERS = {
+    Kind.NUMBER: [5, -(2**63), 2**63 - 1, 0, -1, 5, 5],
+    Kind.UNSIGNED: [5, 2**64 - 1, 0, 2**63, 1, 5, 5],
+    Kind.FLOAT: [5.0, float("-inf"), float("inf"), 0.0, -0.5, 5.0, 5.0],
+}
+
+
+@pytest.mark.parametrize("kind", list(NUMBERS), ids=lambda kind: kind.value)
+@pytest.mark.parametrize("key", [(), (1,), (0, 1)], ids=str)
+def test_an_ordered_index_keeps_the_rows_of_a_key_in_ascending_order(kind, key):
+    values = Values()
+    column = values.identify_all(kind, NUMBERS[kind])
+    rows = rows_array([(7, number % 2, identity) for number, identity in enumerate(column.tolist())])
+    index = OrderedIndex(rows, (0, len(rows)), key, 2, kind, values)
+    questions = [(7, 0, 0), (7, 1, 0), (8, 2, 0)]
+    matches = index.probe(rows_array(questions), np.array(key, np.int64))
+    agree = [[row for row in rows.tolist() if all(row[c] == asked[c] for c in key)] for asked in questions]
+    in_order = [sorted(NUMBERS[kind][rows.tolist().index(row)] for row in group) for group in agree]
+    assert [
+        index.values[begin : begin + length].tolist()
+        for begin, length in zip(matches.begins, matches.lengths, strict=True)
+    ] == in_order
+    assert [sorted(group) for group in looked_up(matches)] == [sorted(map(tuple, group)) for group in agree]
+
+
+def test_an_ordered_index_is_a_picture_of_a_range_of_rows():
+    values = Values()
+    identities = values.identify_all(Kind.NUMBER, [30, 10, 20, 5]).tolist()
+    rows = rows_array([(1, 1, identity) for identity in identities])
+    index = OrderedIndex(rows, (1, 3), (0,), 2, Kind.NUMBER, values)
+    matches = index.probe(rows_array([(1, 0, 0)]), np.array([0]))
+    assert index.values.tolist() == [10, 20]
+    bisect_blocks(index.values, matches.begins, matches.lengths, np.array([15], np.int64), 0, 0)
+    assert index.payload[matches.begins[0], 2] == identities[2]
+    assert matches.lengths.tolist() == [1]
+
+
+def test_an_ordered_index_of_nothing_finds_nothing():
+    empty = rows_array([])
+    for key in ((), (0,)):
+        index = OrderedIndex(empty, (0, 0), key, 2, Kind.NUMBER, Values())
+        assert index.probe(rows_array([(1, 1, 1)]), np.array(key, np.int64)).total == 0
