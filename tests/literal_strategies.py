@@ -202,8 +202,7 @@ def aggregate(draft: Draft) -> tuple[Kind, str]:
     if draft.fragment.nested_aggregates and inner.depth < 2:
         extras += [add_aggregate, add_inner_disjunction]
     extra = draft.pick(extras) if draft.one_in(3) else None
-    # See cases/regressions/error_in_an_aggregate_over_alternatives_that_does_not_matter.
-    inner.total = draft.total or extra is add_inner_disjunction
+    inner.total = draft.total
     for _ in range(draft.pick([1, 1, 2])):
         add_atom(inner)
     if extra is not None:

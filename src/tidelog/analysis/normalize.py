@@ -1,7 +1,7 @@
 """Rules in simple form. Takes typed rules, returns simple rules that mean the same.
 
 Heads are split, disjunctions outside aggregates become rules of their own, inline relations are replaced and casts
-dropped. An aggregate or a range stands only as one side of `x = …` with a variable on the other.
+dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from tidelog.analysis.alternatives import alternatives, check_alternatives
 from tidelog.analysis.checked import SimpleRule
 from tidelog.analysis.inline import Inliner, check_inline_recursion
 from tidelog.analysis.kinds import TypedRule
-from tidelog.analysis.name_values import Namer
 from tidelog.analysis.safety import check_safety
 from tidelog.analysis.traversal import all_literals, change_atom, change_body, own_names
 from tidelog.errors import Diagnostic
@@ -103,13 +102,11 @@ class _Normalizer:
         bodies = alternatives(inlined)
         plan = rule.plan if len(bodies) == 1 and inlined == rule.body else None
         whole = SimpleRule(rule.id, rule.heads[0], (), kinds, rule.span, text, plan)
-        namer = Namer(kinds)
         for body in bodies:
             elsewhere = own_names(inlined) - own_names(body)
             for head in heads:
                 self.diagnostics += check_safety(head, body, scope, rule.span, elsewhere)
-            named = namer.body(body)
-            yield from (replace(whole, head=head, body=named) for head in heads)
+            yield from (replace(whole, head=head, body=body) for head in heads)
 
 
 def _plain_fact(head: Atom) -> Atom:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from tidelog.facts.membership import IdSet, PairSet, Rows, RowSet, membership_for
@@ -68,15 +70,29 @@ class Relation:
         self.delta_start, self.stored = self.stored, self.count
         return self.stored - self.delta_start
 
+    def insert_different(self, batches: Iterable[Rows]) -> int:
+        """As `insert` into a relation without rows, of rows that are known to be all different; no set is made."""
+        assert not self.count
+        for rows in batches:
+            self._reserve(self.count + rows.shape[0])
+            self.rows[self.count : self.count + rows.shape[0]] = rows
+            self.count += rows.shape[0]
+        self.delta_start = self.stored = self.count
+        return self.count
+
     def insert(self, rows: Rows) -> int:
         """Adds old rows, outside of any round; returns how many were new."""
-        before = self.count
         self.stage(rows)
+        return self.keep_staged()
+
+    def keep_staged(self) -> int:
+        """Makes what is staged old, outside of any round; returns how many rows that are."""
         self.settle()
-        self.delta_start = self.stored = self.count
-        if not before:
+        new = self.count - self.stored
+        if not self.stored:
             self._membership = None
-        return self.count - before
+        self.delta_start = self.stored = self.count
+        return new
 
     def _reserve(self, room: int) -> None:
         if room > self.rows.shape[0]:

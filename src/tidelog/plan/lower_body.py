@@ -14,7 +14,6 @@ from typing import TypeAlias, assert_never
 
 from tidelog.analysis.alternatives import alternatives
 from tidelog.analysis.checked import SimpleRule
-from tidelog.analysis.name_values import names_value
 from tidelog.analysis.traversal import own_terms
 from tidelog.language.syntax_tree import (
     Aggregate,
@@ -175,39 +174,38 @@ def alternative_assignments(
     lacks get some value there, and a number tells the sets of variables apart.
     """
     bodies = alternatives(with_wildcards_named(aggregate.body, names))
-    variables = [frozenset({*outer.columns, *assigned(body)}) for body in bodies]
     columns = tuple(dict.fromkeys((*wanted, *(name for body in bodies for name in assigned(body)))))
     if not bodies:
         return Values(columns, tuple(names.kinds[name] for name in columns), ())
-    if aggregate.function in (AggregateFunction.MIN, AggregateFunction.MAX):
-        columns = tuple(wanted)
     inputs = [assignments([*parts_of(body, names), *computing], wanted, outer, names) for body in bodies]
-    if set(columns) > frozenset(wanted) and len(set(variables)) > 1:
-        inputs = [padded(node, columns, aggregate.span, names) for node in inputs]
-        number = names.fresh(Kind.NUMBER)
-        different = list(dict.fromkeys(variables))
-        inputs = [
-            constant_column(node, number, different.index(own), aggregate.span, names)
-            for node, own in zip(inputs, variables, strict=True)
-        ]
-        columns = (*columns, number)
-    return Union(tuple(inputs), columns)
+    if aggregate.function in (AggregateFunction.MIN, AggregateFunction.MAX):
+        return Union(tuple(inputs), tuple(wanted))
+    variables = [frozenset(assigned(body)).union(outer.columns) for body in bodies]
+    if len(set(variables)) == 1:
+        return Union(tuple(inputs), columns)
+    number, different = names.fresh(Kind.NUMBER), list(dict.fromkeys(variables))
+    told_apart = (
+        constant_column(
+            padded(node, columns, aggregate.span, names), number, different.index(own), aggregate.span, names
+        )
+        for node, own in zip(inputs, variables, strict=True)
+    )
+    return Union(tuple(told_apart), (*columns, number))
 
 
 def assigned(body: Iterable[Literal]) -> Iterator[str]:
     """The variables over whose assignments an aggregate with that body ranges, one for each occurrence."""
-    return (term.name for term in own_terms(body) if isinstance(term, Variable) and not names_value(term.name))
+    return (term.name for term in own_terms(body) if isinstance(term, Variable))
 
 
 def is_unnamed_range(literal: Literal) -> bool:
-    """Whether `literal` is a range whose values are no assignments of their own (`1 = range(0, 3)`)."""
-    match literal:
-        case (
-            Comparison(left=Variable(name), right=Call("range")) | Comparison(left=Call("range"), right=Variable(name))
-        ):
-            return names_value(name)
-        case _:
-            return False
+    """Whether `literal` has a range whose values belong to no variable (`1 = range(0, 3)`): they count once."""
+    if not isinstance(literal, Comparison):
+        return False
+    sides = (literal.left, literal.right)
+    return not any(isinstance(side, Variable) for side in sides) and any(
+        isinstance(side, Call) and side.function == "range" for side in sides
+    )
 
 
 def with_wildcards_named(body: Iterable[Literal], names: Names) -> tuple[Literal, ...]:
@@ -274,7 +272,7 @@ def scan_of(atom: Atom, names: Names, before: list[Part]) -> Scan:
     columns: list[str | Constant | None] = []
     for term, kind in zip(atom.arguments, names.schemas[atom.relation].kinds, strict=True):
         match plain(term, names, before):
-            case Variable(name):
+            case Variable(name) if not name.startswith(OWN):
                 columns.append(name)
             case Wildcard():
                 columns.append(None)

@@ -127,7 +127,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """The different values of `columns` among the rows of all `inputs`: the assignments that some alternative allows."""
+    """The different values of `columns` among the rows of any of the `inputs`."""
 
     inputs: tuple[Node, ...]
     columns: tuple[str, ...]

@@ -31,6 +31,8 @@ class Checked:
 
     def ask(self, rows):
         assert self.set.contains(rows_array(rows, self.width)).tolist() == [row in self.known for row in rows]
+        unknown = self.set.unknown(rows_array(rows, self.width))
+        assert [tuple(row) for row in unknown.tolist()] == [row for row in rows if row not in self.known]
 
 
 def rows_array(rows, width):

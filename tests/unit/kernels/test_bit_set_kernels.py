@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tidelog.kernels.bit_set import contains_bits, count_different, insert_bits, insert_ids
+from tidelog.kernels.bit_set import contains_bits, count_different, insert_bits, insert_ids, unknown_bits
 from unit.kernels.forms import run_both
 
 SOURCES, TARGETS = 9, 70
@@ -36,6 +36,10 @@ def test_each_pair_is_new_once(batches, questions):
     result = np.empty(len(questions), np.bool_)
     run_both(contains_bits, bits, STRIDE, packed(questions), result)
     assert result.tolist() == [pair in known for pair in questions]
+    out = np.zeros(len(questions) + 1, np.int64)
+    unknown = [pair for pair in questions if pair not in known]
+    assert run_both(unknown_bits, bits, STRIDE, packed(questions), out) == len(unknown)
+    assert out[: len(unknown)].tolist() == packed(unknown).tolist()
 
 
 @pytest.mark.parametrize("size", [127, 128, 129, 256, 300])
@@ -53,6 +57,8 @@ def test_pairs_outside_the_range_are_not_in_the_set():
     result = np.empty(len(rows), np.bool_)
     run_both(contains_bits, bits, STRIDE, packed(rows), result)
     assert result.tolist() == [True, False, False, False, False, False]
+    out = np.zeros(len(rows) + 1, np.int64)
+    assert run_both(unknown_bits, bits, STRIDE, packed(rows), out) == 5
 
 
 @given(st.lists(st.integers(0, 40)), st.lists(st.integers(0, 40)))

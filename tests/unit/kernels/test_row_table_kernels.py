@@ -16,7 +16,9 @@ def rows_array(rows, width=3):
     return np.array(rows, np.int32).reshape(len(rows), width)
 
 
-@given(row_lists, row_lists, st.permutations([0, 1, 2]).flatmap(lambda order: st.integers(0, 3).map(lambda n: order[:n])))
+@given(
+    row_lists, row_lists, st.permutations([0, 1, 2]).flatmap(lambda order: st.integers(0, 3).map(lambda n: order[:n]))
+)
 def test_equal_rows_get_equal_numbers(rows, questions, order):
     columns, width = np.array(order, np.int64), len(order)
     keys = [tuple(row[column] for column in order) for row in rows]

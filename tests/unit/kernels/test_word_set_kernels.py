@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words
+from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, unknown_words
 from unit.kernels.forms import run_both
 
 LARGEST = 2**31 - 1
@@ -46,6 +46,10 @@ def test_each_pair_is_new_once(batches, questions):
     result = np.empty(len(questions), np.bool_)
     run_both(contains_words, entries, packed(questions), result)
     assert result.tolist() == [pair in known for pair in questions]
+    out = np.zeros(len(questions) + 1, np.int64)
+    unknown = [pair for pair in questions if pair not in known]
+    assert run_both(unknown_words, entries, packed(questions), out) == len(unknown)
+    assert out[: len(unknown)].tolist() == packed(unknown).tolist()
 
 
 @pytest.mark.parametrize("size", [63, 64, 65, 127, 128, 129, 300])

@@ -110,5 +110,8 @@ def aggregates(draw: st.DrawFn, variable: st.SearchStrategy[str]) -> str:
         f"sum {two} : {{ a({one}), {two} = count : {{ b({one}, {outer}) }} }}",
         f"count : {{ b({one}, {two}), {one} = 1 }}",
         f"count : {{ {outer} = 1, a({one}) }}",
+        f"count : {{ b({one}, _), ({one} = {outer} ; {one} > 1 ; b(_, {two}), {two} = {outer} + 1) }}",
+        f"sum {one} : {{ (b({outer}, {one}) ; a({one}), {one} < {outer} ; 1 = 1, b({one}, 1)) }}",
+        f"max {one} : {{ (b({outer}, {one}) ; 1 > 2, a({one}) ; a({one}), {two} = count : {{ b({one}, {outer}) }}) }}",
     ]
     return draw(st.sampled_from(forms))

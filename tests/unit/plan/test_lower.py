@@ -41,7 +41,7 @@ def test_a_rule_becomes(rule: str, expected: str) -> None:
     [
         ("h(x, n) :- a(x), n = count : { b(x, _) }.", "a(x) | n := count by x { b(x, _) } → h(x, n)"),
         ("h(n, n) :- n = max y : { b(_, y) }.", "n := max y { b(_, y) } → h(n, n)"),
-        ("h(x, x) :- a(x), 2 < count : { b(_, _) }.", "a(x) | count#v1 := count { b(_, _) } | 2 < count#v1 → h(x, x)"),
+        ("h(x, x) :- a(x), 2 < count : { b(_, _) }.", "a(x) | @1 := count { b(_, _) } | 2 < @1 → h(x, x)"),
         (
             "h(x, n) :- a(x), n = count : { b(y, _), y < x }.",
             "a(x) | n := count by x { distinct x of (a(x)) ⋈ b(y, _) | y < x } → h(x, n)",
@@ -58,6 +58,36 @@ def test_a_rule_becomes(rule: str, expected: str) -> None:
     ],
 )
 def test_an_aggregate_becomes_a_group(rule: str, expected: str) -> None:
+    assert print_rule_plan(rule_plan(rule)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (
+            "h(n, n) :- n = count : { b(x, _), (x = 1 ; x > 3) }.",
+            "n := count { distinct x, _#1 of (b(x, _#1) | x = 1 ∪ b(x, _#1) | x > 3) } → h(n, n)",
+        ),
+        (
+            "h(x, n) :- a(x), n = sum y : { (b(x, y) ; a(y)) }.",
+            "a(x) | n := sum y by x { distinct x, y of (b(x, y) ∪ distinct x of (a(x)) ⋈ a(y)) } → h(x, n)",
+        ),
+        (
+            "h(n, n) :- n = count : { (b(x, y) ; a(x)) }.",
+            "n := count { distinct x, y, #1 of (b(x, y) | #1 := 0 ∪ a(x) | y := 0 | #1 := 1) } → h(n, n)",
+        ),
+        (
+            "h(n, n) :- n = max x : { (b(x, _) ; b(_, x)) }.",
+            "n := max x { distinct x of (b(x, _#1) ∪ b(_#2, x)) } → h(n, n)",
+        ),
+        ("h(n, n) :- n = sum x : { a(x), false }.", "n := sum x { nothing } → h(n, n)"),
+        (
+            "h(n, n) :- n = count : { a(x), range(0, x) = range(1, 4) }.",
+            "n := count { distinct x of (a(x) | @1 in range(0, x) | @2 in range(1, 4) | @1 = @2) } → h(n, n)",
+        ),
+    ],
+)
+def test_an_aggregate_over_alternatives_becomes_a_group_of_different_assignments(rule: str, expected: str) -> None:
     assert print_rule_plan(rule_plan(rule)) == expected
 
 

@@ -6,8 +6,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.backends.local.batch import Batch
@@ -15,12 +17,15 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.translate import Body, survivors, translate
 from tidelog.backends.protocol import Watch, unwatched
-from tidelog.facts.columns import arrow_schema
+from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
 from tidelog.plan.nodes import Node, RulePlan
 from tidelog.plan.statistics import Statistics
-from tidelog.schema import Schema
+from tidelog.schema import Kind, Schema
+
+_LOADED = 1 << 16
+"""Rows turned into ids at a time."""
 
 _WORTH_SHARING = 1 << 9
 """Rows to start from, below which one thread does the work."""
@@ -43,11 +48,23 @@ class LocalBackend:
         self._team = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
 
     def insert(self, relation: str, rows: pa.Table) -> int:
-        schema = self._schemas[relation]
-        ids = np.zeros((rows.num_rows, max(1, schema.arity)), np.int32)
-        for number, attribute in enumerate(schema.attributes):
-            ids[:, number] = self._store.values.encode(attribute.kind, rows.column(number))
-        return self._store.relations[relation].insert(ids)
+        kinds = self._schemas[relation].kinds
+        if not kinds:
+            return self._store.relations[relation].insert(np.zeros((rows.num_rows, 1), np.int32))
+        stored = self._store.relations[relation]
+        if not stored.count and _is_ascending(rows, kinds):
+            return stored.insert_different(self._encoded(rows, kinds))
+        for batch in self._encoded(rows, kinds):
+            stored.stage(batch)
+        return stored.keep_staged()
+
+    def _encoded(self, rows: pa.Table, kinds: tuple[Kind, ...]) -> Iterator[Rows]:
+        """`rows` as ids, some at a time, so that what is needed in between stays small."""
+        for batch in rows.to_batches(max_chunksize=_LOADED):
+            ids = np.empty((batch.num_rows, len(kinds)), np.int32)
+            for number, kind in enumerate(kinds):
+                ids[:, number] = self._store.values.encode(kind, batch.column(number))
+            yield ids
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         derived: dict[int, int] = {}
@@ -111,6 +128,26 @@ class LocalBackend:
                     unfinished.append(stream)
             head.settle()
             streams.extendleft(reversed(unfinished))
+
+
+def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
+    """Whether each row is greater than the one before it, as in most exported files: then all are different.
+
+    Texts are not looked at: comparing them takes longer than interning them.
+    """
+    if Kind.SYMBOL in kinds:
+        return False
+    last: list[npt.NDArray[Any]] = []
+    for batch in rows.to_batches(max_chunksize=_LOADED):
+        columns = [numbers_of(kind, batch.column(number)) for number, kind in enumerate(kinds)]
+        joined = [np.concatenate(pair) for pair in zip(last, columns, strict=True)] if last else columns
+        greater = np.zeros(max(0, joined[0].size - 1), np.bool_)
+        for column in reversed(joined):
+            greater = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & greater)
+        if not greater.all():
+            return False
+        last = [column[-1:] for column in joined]
+    return True
 
 
 def _pieces(morsels: list[Batch], size: int) -> Iterator[Batch]:

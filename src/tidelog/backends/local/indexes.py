@@ -49,8 +49,9 @@ class Index:
         self._groups = RowSet(len(key)) if len(key) > 1 else None
         self._starts = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.int32)
-        self._olds = np.zeros(0, np.int32)
-        self._rooms = np.zeros(0, np.int32)
+        # While all rows are old and no block has room to spare, these two are the same array as the counts.
+        self._olds = self._counts
+        self._rooms = self._counts
         self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
         self._tail = 0
         self._free = np.full(32, -1, np.int32)
@@ -79,9 +80,12 @@ class Index:
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
             return
         self._append(self._end, relation.delta_start)
-        aged = self._number_groups(self._delta_start, relation.delta_start)
-        set_old(aged, self._counts, self._olds)
-        self._append(max(self._end, relation.delta_start), relation.stored)
+        if self._olds is not self._counts:
+            aged = self._number_groups(self._delta_start, relation.delta_start)
+            set_old(aged, self._counts, self._olds)
+        if max(self._end, relation.delta_start) < relation.stored:
+            self._separate()
+            self._append(max(self._end, relation.delta_start), relation.stored)
         self._end, self._delta_start = relation.stored, relation.delta_start
 
     def _append(self, start: int, end: int) -> None:
@@ -89,18 +93,28 @@ class Index:
             return
         jit.work(end - start)
         groups = self._number_groups(start, end)
+        rooms = self._rooms
         if self._tail == 0:
-            self._tail = int(lay_out_blocks(groups, self._starts, self._rooms))
+            rooms = np.zeros_like(self._counts) if self._rooms is self._counts else self._rooms
+            self._tail = int(lay_out_blocks(groups, self._starts, rooms))
             self._payload = np.empty((self._tail, self._columns.size), np.int32)
+        elif self._rooms is self._counts:
+            self._separate()
+            rooms = self._rooms
         reached = 0
         while True:
             reached, self._tail = append_blocks(
                 groups, self._relation.rows, start, self._columns, reached,
-                self._starts, self._counts, self._rooms, self._payload, self._tail, self._free,
+                self._starts, self._counts, rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             if reached == groups.size:
                 return
             self._make_room()
+
+    def _separate(self) -> None:
+        """Gives room and age arrays of their own, before rows come that are new or need room."""
+        if self._rooms is self._counts:
+            self._rooms, self._olds = self._counts.copy(), self._counts.copy()
 
     def _make_room(self) -> None:
         """Makes the payload longer by half; what is never written to takes no memory."""
@@ -120,9 +134,12 @@ class Index:
         if needed > self._starts.size:
             room = max(needed, self._starts.size + self._starts.size // 2)
             self._starts = _longer(self._starts, room)
-            self._counts = _longer(self._counts, room)
-            self._olds = _longer(self._olds, room)
-            self._rooms = _longer(self._rooms, room)
+            if self._rooms is self._counts:
+                self._counts = self._olds = self._rooms = _longer(self._counts, room)
+            else:
+                self._counts = _longer(self._counts, room)
+                self._olds = _longer(self._olds, room)
+                self._rooms = _longer(self._rooms, room)
         return groups
 
     def _find_groups(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Rows:

@@ -1,0 +1,84 @@
+"""Plain Python, compiled kernels and threads give the same rows for whole programs."""
+
+from __future__ import annotations
+
+import pytest
+import tidelog
+from tidelog.errors import EvaluationError
+from unit.kernels.forms import TIERS, tier
+
+PROGRAMS = {
+    "reachable": """
+        .decl edge(x: number, y: number)
+        .decl out(x: number, y: number)
+        out(x, y) :- edge(x, y).
+        out(x, z) :- out(x, y), edge(y, z).
+    """,
+    "both sides grow": """
+        .decl edge(x: number, y: number)
+        .decl out(x: number, y: number)
+        out(x, y) :- edge(x, y).
+        out(x, z) :- out(x, y), out(y, z).
+    """,
+    "same generation, three columns": """
+        .decl edge(x: number, y: number)
+        .decl same(x: number, y: number)
+        .decl out(x: number, y: number, z: number)
+        same(x, y) :- edge(z, x), edge(z, y), x != y.
+        same(x, y) :- edge(a, x), same(a, b), edge(b, y).
+        out(x, y, x * y) :- same(x, y), x < y.
+    """,
+    "negation and ranges": """
+        .decl edge(x: number, y: number)
+        .decl node(x: number)
+        .decl out(x: number, y: number)
+        node(x) :- x = range(0, 30).
+        out(x, y) :- node(x), node(y), !edge(x, y), y <= x, x - y < 4.
+    """,
+    "aggregates": """
+        .decl edge(x: number, y: number)
+        .decl out(x: number, n: number, least: number, sum: number)
+        out(x, n, least, s) :- edge(x, _), n = count : { edge(x, _) }, least = min y : { edge(x, y) },
+                               s = sum y * y : { edge(x, y) }.
+    """,
+    "text": """
+        .decl edge(x: number, y: number)
+        .decl word(text: symbol)
+        .decl out(x: symbol, y: number, z: float)
+        word(cat(to_string(x), "é")) :- edge(x, _).
+        out(cat(t, u), strlen(cat(t, u)), itof(ord(t) - ord(t))) :- word(t), word(u), contains("1", t), t < u.
+    """,
+}
+EDGES = [(number % 23, number * number % 29) for number in range(60)]
+
+
+def answer(text, jobs=1):
+    with tidelog.open(text, jobs=jobs) as session:
+        session.insert("edge", EDGES)
+        return sorted(session["out"].rows())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_ways_give_the_same_rows(name, monkeypatch):
+    monkeypatch.setattr("tidelog.backends.local.backend._WORTH_SHARING", 8)
+    found = []
+    for form in TIERS:
+        with tier(form):
+            found += [answer(PROGRAMS[name]), answer(PROGRAMS[name], jobs=2)]
+    assert found[0]
+    assert all(each == found[0] for each in found)
+
+
+def test_reachability_is_right():
+    known = set(EDGES)
+    while more := {(x, z) for x, y in known for y2, z in EDGES if y == y2} - known:
+        known |= more
+    for name in ("reachable", "both sides grow"):
+        assert answer(PROGRAMS[name]) == sorted(known)
+
+
+@pytest.mark.parametrize("form", TIERS)
+def test_all_ways_give_the_same_error(form):
+    text = ".decl edge(x: number, y: number)\n.decl out(x: number)\nout(x / (y - 7)) :- edge(x, y).\n"
+    with tier(form), pytest.raises(EvaluationError, match=r"3:5: division by zero for x = \d+, y = 7"):
+        answer(text)
