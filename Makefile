@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/runtime.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 CODE := src tests benchmarks
+COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local
 COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
@@ -17,8 +18,8 @@ demo: $(RUNTIME)  ## set everything up and run a real program
 
 test: check  ## every check and every test, with its own set-up
 	$(BIN)/python -m pytest -n $(WORKERS)
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/kernels
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
 
 check: $(DEVELOPMENT)  ## style, types and the direction of imports
 	$(BIN)/ruff check $(CODE) examples

@@ -19,8 +19,7 @@ class Draft:
     """A rule in the making, or the body of an aggregate in it.
 
     `bound` has the variables that literals so far give a value, `computed` those of them whose values need not occur in
-    any fact, `in_atoms` those that are arguments of an atom. `readable` relations may stand in atoms, `settled` ones
-    also under negations and aggregates.
+    any fact. `readable` relations may stand in atoms, `settled` ones also under negations and aggregates.
     """
 
     def __init__(
@@ -34,7 +33,6 @@ class Draft:
         self.draw, self.head, self.readable, self.settled, self.fragment = draw, head, readable, settled, fragment
         self.bound: dict[Kind, list[str]] = {kind: [] for kind in Kind}
         self.computed: set[str] = set()
-        self.in_atoms: set[str] = set()
         self.literals: list[str] = []
         self.recursive = False
         self.guarded = False
@@ -88,7 +86,6 @@ def add_atom(draft: Draft) -> None:
         match form:
             case "known" if known:
                 arguments.append(draft.pick(known))
-                draft.in_atoms.add(arguments[-1])
             case "wildcard":
                 arguments.append("_")
             case "constant":
@@ -98,7 +95,6 @@ def add_atom(draft: Draft) -> None:
             case _:
                 fresh.append((kind, draft.new_variable(kind)))
                 arguments.append(fresh[-1][1])
-                draft.in_atoms.add(arguments[-1])
     for kind, name in fresh:
         draft.bind(kind, name)
     draft.literals.append(f"{relation.name}({', '.join(arguments)})")
@@ -200,7 +196,7 @@ def aggregate(draft: Draft) -> tuple[Kind, str]:
     inner = draft.inner()
     extras = [add_comparison, add_comparison, add_negation, add_equation]
     if draft.fragment.nested_aggregates and inner.depth < 2:
-        extras += [add_aggregate, add_inner_disjunction]
+        extras += [add_aggregate, add_disjunction, add_disjunction, add_choice]
     extra = draft.pick(extras) if draft.one_in(3) else None
     inner.total = draft.total
     for _ in range(draft.pick([1, 1, 2])):
@@ -218,15 +214,6 @@ def aggregate(draft: Draft) -> tuple[Kind, str]:
     return result, f"{function} {target} : {{ {', '.join(inner.literals)} }}"
 
 
-def add_inner_disjunction(draft: Draft) -> None:
-    """A disjunction in an aggregate, which may use only what the atoms of the aggregate bind."""
-    outside = draft.bound
-    draft.bound = {kind: [name for name in names if name in draft.in_atoms] for kind, names in outside.items()}
-    if draft.bound_kinds():
-        add_disjunction(draft)
-    draft.bound = outside
-
-
 def bind_to(draft: Draft, kind: Kind, text: str) -> None:
     """Adds the equation of a new variable with `text`."""
     name = draft.new_variable(kind)
@@ -239,10 +226,7 @@ def filters(draft: Draft) -> list[str]:
     """One or two literals over bound variables, or none where nothing is bound."""
     branch = Draft(draft.draw, draft.head, draft.readable, draft.settled, draft.fragment)
     branch.bound, branch.names, branch.total = draft.bound, draft.names, draft.total
-    makers = [add_comparison, add_negation]
-    if not draft.depth:  # in an aggregate, the wildcards of an atom would have to be bound in every alternative
-        makers.append(add_closed_atom)
-    branch.pick(makers)(branch)
+    branch.pick([add_comparison, add_negation, add_closed_atom])(branch)
     if draft.one_in(3):
         add_comparison(branch)
     draft.recursive |= branch.recursive

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tidelog.analysis.check import check
 from tidelog.analysis.checked import CheckedProgram
+from tidelog.connectors.directives import destinations
 from tidelog.connectors.parameters import check_directives
 from tidelog.errors import ProgramError
 from tidelog.language.syntax_tree import DirectiveKind, Program
@@ -20,3 +23,9 @@ def check_program(program: Program) -> CheckedProgram:
     if findings:
         raise ProgramError(findings, checked.texts)
     return checked
+
+
+def check_outputs(checked: CheckedProgram, folder: Path) -> None:
+    """Raises what can be known before there are rows: two outputs in one place, a folder that takes no files."""
+    asked = [(directive, checked.schemas[name]) for directive in checked.outputs for name in directive.relations]
+    destinations(asked, folder, checked.texts)

@@ -1,4 +1,4 @@
-"""Takes a query atom and the rows of its relation, returns the assignments of its variables that make it a fact."""
+"""Takes a question and the rows of its relation, returns the assignments of its variables that make it a fact."""
 
 from __future__ import annotations
 
@@ -7,13 +7,33 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.analysis.checked import CheckedProgram
 from tidelog.errors import UsageError
 from tidelog.facts.columns import column_of
+from tidelog.language.parser import parse_query
 from tidelog.language.syntax_tree import Atom, Constant, Term, Variable, Wildcard
+from tidelog.language.words import nearest
 from tidelog.schema import Attribute, Kind, Schema, Value
 
 LOWEST = {Kind.NUMBER: -(2**63), Kind.UNSIGNED: 0}
 HIGHEST = {Kind.NUMBER: 2**63 - 1, Kind.UNSIGNED: 2**64 - 1}
+
+
+def parse_question(text: str, checked: CheckedProgram) -> tuple[Atom, Schema]:
+    """The atom in `text` and its variables as columns; UsageError when the program cannot be asked that."""
+    atom = parse_query(text)
+    return atom, answer_schema(atom, schema_of(atom.relation, checked))
+
+
+def schema_of(relation: str, checked: CheckedProgram) -> Schema:
+    """The schema of `relation`, or an error that names the nearest relation there is."""
+    if any(one.name == relation and "inline" in one.qualifiers for one in checked.program.relations):
+        raise UsageError(f"'{relation}' is inline and has no rows of its own: remove the qualifier to store it")
+    if relation in checked.schemas:
+        return checked.schemas[relation]
+    near = nearest(str(relation), checked.schemas)
+    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(checked.schemas) or 'none'}"
+    raise UsageError(f"no relation '{relation}'; {hint}")
 
 
 def answer_schema(atom: Atom, schema: Schema) -> Schema:

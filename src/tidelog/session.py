@@ -16,22 +16,21 @@ import pyarrow as pa
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.protocol import Backend
-from tidelog.checking import check_program
+from tidelog.checking import check_outputs, check_program
 from tidelog.connectors.directives import read_input, write_outputs
 from tidelog.connectors.frames import to_table
 from tidelog.connectors.protocol import PLAIN, Options, open_source
 from tidelog.errors import EvaluationError, UsageError, excerpt
 from tidelog.facts.columns import empty_table
-from tidelog.language.parser import parse, parse_query
+from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Program
-from tidelog.language.words import nearest
 from tidelog.maintain.materialize import materialize
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.lower import lower
 from tidelog.plan.nodes import Plan, StratumPlan
 from tidelog.plan.optimize import optimize
 from tidelog.plan.walk import relations_read
-from tidelog.query import answer_schema, answers
+from tidelog.query import answers, parse_question, schema_of
 from tidelog.relation_view import RelationView
 from tidelog.schema import Schema
 
@@ -67,7 +66,6 @@ class Session:
         self._backend: Backend | None = backend
         self._limits = limits
         self._observer = observer
-        self._inline = {one.name for one in checked.program.relations if "inline" in one.qualifiers}
         derived = _derived(checked)
         self._dependents = _dependents(self._plan, derived)
         # Rows given to relations that rules derive too are kept apart: to compute such a relation again, it is cleared.
@@ -119,6 +117,7 @@ class Session:
 
     def write_outputs(self, folder: str | Path = ".") -> None:
         """Writes what the program's `.output` and `.printsize` directives ask for, all of it or nothing."""
+        check_outputs(self._checked, Path(folder))
         outputs = [
             (directive, self.schemas[relation], self._table(relation))
             for directive in self._checked.outputs
@@ -128,10 +127,9 @@ class Session:
 
     def query(self, text: str) -> RelationView:
         """The answers to an atom such as `path("a", X)`: one column for each variable."""
-        atom = parse_query(text)
-        schema = self._schema(atom.relation)
-        columns = answer_schema(atom, schema)
-        found = answers(atom, schema, self._table(atom.relation))
+        self._open_backend()
+        atom, columns = parse_question(text, self._checked)
+        found = answers(atom, self.schemas[atom.relation], self._table(atom.relation))
         return RelationView(columns, lambda: found)
 
     def materialize(self) -> None:
@@ -166,15 +164,9 @@ class Session:
         return self._backend
 
     def _schema(self, relation: str) -> Schema:
-        """The schema of `relation`, or an error that names the nearest relation there is."""
+        """The schema of `relation`; UsageError when there is none or the session is closed."""
         self._open_backend()
-        if relation in self._inline:
-            raise UsageError(f"'{relation}' is inline and has no rows of its own: remove the qualifier to store it")
-        if relation in self.schemas:
-            return self.schemas[relation]
-        near = nearest(str(relation), self.schemas)
-        hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(self.schemas) or 'none'}"
-        raise UsageError(f"no relation '{relation}'; {hint}")
+        return schema_of(relation, self._checked)
 
     def _table(self, relation: str) -> pa.Table:
         """The rows of `relation`, computed now if facts were added since the last read."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from tidelog.cli.programs import read_checked
+from tidelog.analysis.checked import CheckedProgram
 from tidelog.cli.progress import show_progress
 from tidelog.maintain.protocol import Limits
 from tidelog.session import Session, open_session
@@ -39,9 +39,8 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def evaluation(arguments: argparse.Namespace) -> Iterator[Session]:
+def evaluation(checked: CheckedProgram, arguments: argparse.Namespace) -> Iterator[Session]:
     """A session over the program and the facts that `arguments` name, showing progress while it computes."""
-    checked = read_checked(arguments.program)
     asked = {name: getattr(arguments, f"limit_{name}") for name in ("rounds", "rows", "seconds", "memory")}
     limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
     with ExitStack() as ending:

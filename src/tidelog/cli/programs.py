@@ -7,7 +7,7 @@ import sys
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.checking import check_program
-from tidelog.errors import render
+from tidelog.errors import UsageError, render
 from tidelog.language.parser import parse, parse_file
 from tidelog.language.syntax_tree import Program
 
@@ -28,4 +28,12 @@ def read_checked(path: str) -> CheckedProgram:
     checked = check_program(read_program(path))
     for warning in checked.warnings:
         print(render(warning, checked.texts), end="\n\n", file=sys.stderr)
+    return checked
+
+
+def read_runnable(path: str) -> CheckedProgram:
+    """The program in the file `path`, checked, whose facts can be read too: not both from standard input."""
+    checked = read_checked(path)
+    if path == STDIN and any(directive.parameter("IO") == "stdin" for directive in checked.inputs):
+        raise UsageError("the program is read from standard input, so facts cannot be: give the program as a file")
     return checked

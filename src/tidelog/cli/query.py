@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+import pyarrow as pa
+
 from tidelog.cli.evaluation import add_evaluation, evaluation
-from tidelog.cli.programs import add_program
+from tidelog.cli.programs import add_program, read_runnable
+from tidelog.connectors.directives import in_order
+from tidelog.query import parse_question
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,12 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with evaluation(arguments) as session:
+    checked = read_runnable(arguments.program)
+    parse_question(arguments.query, checked)  # what cannot be asked is said before any work
+    with evaluation(checked, arguments) as session:
         found = session.query(arguments.query)
     if not found.schema.arity:
         print("true" if len(found) else "false")
         return 0
     if arguments.header:
         print("\t".join(found.schema.names))
-    sys.stdout.writelines("\t".join(map(str, row)) + "\n" for row in sorted(found))
+    columns = [column.cast(pa.large_string()).to_pylist() for column in in_order(found.to_arrow()).columns]
+    sys.stdout.writelines("\t".join(row) + "\n" for row in zip(*columns, strict=True))
     return 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
+from tidelog.checking import check_outputs
 from tidelog.cli.evaluation import add_evaluation, evaluation
-from tidelog.cli.programs import add_program
+from tidelog.cli.programs import add_program, read_runnable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with evaluation(arguments) as session:
+    checked = read_runnable(arguments.program)
+    check_outputs(checked, Path(arguments.output))  # said now, not after an hour of work
+    with evaluation(checked, arguments) as session:
         session.write_outputs(arguments.output)
     return 0

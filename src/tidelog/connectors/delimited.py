@@ -154,6 +154,7 @@ def _read_fast(data: bytes, schema: Schema, options: Options, layout: Layout) ->
                 null_values=[],
                 strings_can_be_null=False,
             ),
+            memory_pool=pa.system_memory_pool(),  # the default one keeps what it once had
         )
         columns = [_settle(column, kind) for column, kind in zip(table.columns, schema.kinds, strict=True)]
     except pa.ArrowInvalid:

@@ -70,8 +70,8 @@ def read_input(
     else:
         format = format_of_request(request)
         path = path_inside(facts_folder, request.name + SUFFIX_OF[format], directive, texts)
-    if not path.is_file():
-        raise InputError(f"there is no such file; it should hold the facts of {schema}", str(path))
+    if not os.path.isfile(path):
+        raise InputError(f"{_absence(path)}; it should hold the facts of {schema}", str(path))
     return connector(format).source(path, request.options).read(schema)
 
 
@@ -80,16 +80,17 @@ def _default_file(
 ) -> Path:
     """`<relation>.facts`, or the one other file of that name."""
     expected = path_inside(folder, f"{request.name}.facts", directive, texts)
-    if expected.is_file():
+    if os.path.isfile(expected):
         return expected
-    others = [path for suffix in OTHER_SUFFIXES if (path := expected.with_name(request.name + suffix)).is_file()]
+    named = [expected.with_name(request.name + suffix) for suffix in OTHER_SUFFIXES]
+    others = [path for path in named if os.path.isfile(path)]
     match others:
         case [path]:
             return path
         case []:
-            missing = "" if folder.is_dir() else f" (there is no folder {folder})"
+            missing = "" if os.path.isdir(folder) else f" (there is no folder {folder})"
             raise InputError(
-                f"there is no such file{missing}; it should hold the facts of {schema}, one a line, tab separated. "
+                f"{_absence(expected)}{missing}; it should hold the facts of {schema}, one a line, tab separated. "
                 'Name another one with filename="…" in the .input directive',
                 str(expected),
             )
@@ -101,11 +102,81 @@ def _default_file(
             )
 
 
+def _absence(path: Path) -> str:
+    """Why there is no file to read at `path`."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return "there is no such file"
+    except OSError as reason:
+        return f"cannot be read: {reason.strerror}"
+    return "is a folder, not a file" if os.path.isdir(path) else "is not a plain file"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where the rows of a relation go; `target` is the file, None for what is printed."""
+
+    request: Request
+    schema: Schema
+    format: Format
+    target: Path | None
+
+
+def destinations(
+    asked: Sequence[tuple[Directive, Schema]], folder: Path, texts: Mapping[str, str] = NO_TEXTS
+) -> list[Destination]:
+    """Where each output goes. Raises what can be known before rows are there: a parameter, a name, a folder."""
+    found: list[Destination] = []
+    takers: dict[tuple[Path, str], tuple[Request, str]] = {}
+    for directive, schema in asked:
+        destination = _destination(directive, schema, folder, texts)
+        found.append(destination)
+        if destination.target is None:
+            continue
+        request = destination.request
+        place = (destination.target, request.name if destination.format is Format.SQLITE else "")
+        taker = takers.setdefault(place, (request, schema.relation))
+        if taker != (request, schema.relation):
+            message = f"'{destination.target.relative_to(folder)}' is already the output of {taker[1]}"
+            hint = 'give one of them another filename="…"'
+            raise ProgramError([Diagnostic("D283", message, directive.span, hint)], texts)
+    if takers:
+        _check_folder(folder)
+    return found
+
+
+def _destination(directive: Directive, schema: Schema, folder: Path, texts: Mapping[str, str]) -> Destination:
+    request = request_of(directive, schema, texts)
+    format = format_of_request(request)
+    if request.channel in (Channel.PRINTSIZE, Channel.STDOUT):
+        return Destination(request, schema, format, None)
+    packed = ".gz" if request.options.compress else ""
+    filename = request.filename or f"{request.name}{SUFFIX_OF[format]}{packed}"
+    target = path_inside(folder, filename, directive, texts)
+    _check_links(target, folder)
+    return Destination(request, schema, format, target)
+
+
+def _check_links(target: Path, folder: Path) -> None:
+    """Refuses a target that a symbolic link takes out of the folder."""
+    if not Path(os.path.realpath(target.parent)).is_relative_to(os.path.realpath(folder)) or os.path.islink(target):
+        raise OutputError(f"{target}: a symbolic link stands in the way; outputs stay inside {folder}")
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuses a folder in which no file can be made, or that cannot be made itself."""
+    place = next(each for each in (folder, *folder.absolute().parents) if os.path.lexists(each))
+    if not os.path.isdir(place):
+        raise OutputError(f"{folder}: cannot be written: {place} is not a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise OutputError(f"{folder}: cannot be written: no permission to write into {place}")
+
+
 @dataclass(slots=True)
 class _Written:
-    """What has been written so far: each file or table with what asked for it, each database's open transaction."""
+    """What has been written so far: each database's open transaction, and what is to be printed."""
 
-    places: dict[tuple[Path, str], tuple[Request, str]] = field(default_factory=dict)
     databases: dict[Path, Any] = field(default_factory=dict)
     printed: io.BytesIO = field(default_factory=io.BytesIO)
 
@@ -117,51 +188,42 @@ def write_outputs(
     texts: Mapping[str, str] = NO_TEXTS,
     stdout: TextIO | None = None,
 ) -> None:
-    """Writes every output, or none: files appear under their names, and text is printed, only when all are written."""
+    """Writes every output, or none: files appear under their names, and text is printed, only when all are written.
+
+    Rows are sorted by value, first column first, so that what two runs wrote can be compared line by line.
+    """
+    places = destinations([(directive, schema) for directive, schema, _ in outputs], folder, texts)
     written = _Written()
     try:
         with Publication() as publication:
-            for directive, schema, table in outputs:
-                _write(directive, schema, table, folder, texts, publication, written)
+            for destination, (_, _, table) in zip(places, outputs, strict=True):
+                _write(destination, table, publication, written)
     except OSError as reason:
         raise _unwritable(Path(reason.filename2 or reason.filename or folder), reason) from reason
     _print(written.printed.getvalue(), stdout or sys.stdout)
 
 
-def _write(
-    directive: Directive,
-    schema: Schema,
-    table: pa.Table,
-    folder: Path,
-    texts: Mapping[str, str],
-    publication: Publication,
-    written: _Written,
-) -> None:
-    request = request_of(directive, schema, texts)
+def _write(destination: Destination, table: pa.Table, publication: Publication, written: _Written) -> None:
+    request, schema, target = destination.request, destination.schema, destination.target
     if request.channel is Channel.PRINTSIZE:
         written.printed.write(f"{request.name}\t{table.num_rows}\n".encode())
-        return
-    if request.channel is Channel.STDOUT:
-        _print_rows(request, schema, table, written.printed)
-        return
-    format = format_of_request(request)
-    packed = ".gz" if request.options.compress else ""
-    filename = request.filename or f"{request.name}{SUFFIX_OF[format]}{packed}"
-    target = path_inside(folder, filename, directive, texts)
-    _check_links(target, folder)
-    place = (target, request.name if format is Format.SQLITE else "")
-    asked = written.places.setdefault(place, (request, schema.relation))
-    if asked != (request, schema.relation):
-        message = f"'{filename}' is already the output of {asked[1]}"
-        hint = 'give one of them another filename="…"'
-        raise ProgramError([Diagnostic("D283", message, directive.span, hint)], texts)
-    if format is Format.SQLITE:
-        _write_database(request, schema, table, target, publication, written)
+    elif target is None:
+        _print_rows(request, schema, in_order(table), written.printed)
+    elif destination.format is Format.SQLITE:
+        _write_database(request, schema, in_order(table), target, publication, written)
     elif target not in publication.targets:
         try:
-            connector(format).sink(publication.stage(target), request.options).write(table, schema)
+            sink = connector(destination.format).sink(publication.stage(target), request.options)
+            sink.write(in_order(table), schema)
         except OSError as reason:
             raise _unwritable(target, reason) from reason
+
+
+def in_order(table: pa.Table) -> pa.Table:
+    """The rows of `table` sorted by value, columns from left to right."""
+    if table.num_rows < 2 or not table.num_columns:
+        return table
+    return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
 def _unwritable(target: Path, reason: OSError) -> OutputError:
@@ -183,12 +245,6 @@ def _write_database(
         written.databases[target] = transaction
         publication.enlist(transaction)
     transaction.write(table, schema, request.options)
-
-
-def _check_links(target: Path, folder: Path) -> None:
-    """Refuses a target that a symbolic link takes out of the folder."""
-    if not Path(os.path.realpath(target.parent)).is_relative_to(os.path.realpath(folder)) or target.is_symlink():
-        raise OutputError(f"{target}: a symbolic link stands in the way; outputs stay inside {folder}")
 
 
 def _print_rows(request: Request, schema: Schema, table: pa.Table, printed: BinaryIO) -> None:

@@ -116,7 +116,7 @@ def check_directives(directives: Iterable[Directive]) -> Iterator[Diagnostic]:
     readers: list[str] = []
     for directive in directives:
         yield from check_directive(directive)
-        if directive.parameter("IO") != Channel.STDIN.value:
+        if directive.kind is not DirectiveKind.INPUT or directive.parameter("IO") != Channel.STDIN.value:
             continue
         for relation in directive.relations:
             if readers:
@@ -134,7 +134,9 @@ def check_directive(directive: Directive) -> Iterator[Diagnostic]:
             yield finding("D280", f"unknown parameter '{name}' of .{directive.kind.value}", _closest(name, APPLIES))
         elif name in VALUES and value not in VALUES[name]:
             expected = ", ".join(VALUES[name])
-            yield finding("D281", f"{name}={value}: expected one of {expected}", _closest(value, VALUES[name]))
+            close = difflib.get_close_matches(value, VALUES[name], 1)
+            hint = f"did you mean '{close[0]}'?" if close else ""
+            yield finding("D281", f"{name}={value}: expected one of {expected}", hint)
         elif name in seen:
             yield finding("D281", f"'{name}' is given twice", "keep one of them")
         seen.add(name)
@@ -168,7 +170,8 @@ def format_of_request(request: Request) -> Format:
 def path_inside(folder: Path, filename: str, directive: Directive, texts: Mapping[str, str]) -> Path:
     """The file that a parameter names, taken relative to `folder`; ProgramError when it lies outside of it.
 
-    The text of a program does not decide what is read or written outside the folders that the user named.
+    The text of a program does not decide what is read or written outside the folders that the user named. The path
+    begins with `folder` as it was given, so that errors show it so.
     """
     root = Path(os.path.abspath(folder))
     path = Path(os.path.normpath(root / filename))
@@ -176,7 +179,7 @@ def path_inside(folder: Path, filename: str, directive: Directive, texts: Mappin
         message = f"'{filename}' is not a file inside {folder}"
         hint = "files are taken relative to the folder of facts or of outputs and never leave it"
         raise ProgramError([_finding(directive)("D282", message, hint)], texts)
-    return path
+    return folder / path.relative_to(root)
 
 
 def _finding(directive: Directive) -> Callable[[str, str, str], Diagnostic]:

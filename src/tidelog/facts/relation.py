@@ -39,12 +39,18 @@ class Relation:
         """The set of all rows, stored and staged. It is made when somebody asks, because rows that are loaded once
         and only joined need none."""
         if self._membership is None:
-            # Threads may ask at once: nobody may see the set before it is full.
+            # Threads may ask at once: nobody may see the set before it is full. The rows are all new to it, so that
+            # each is written to where it stands.
             made = membership_for(self.width)
-            if self.count:
-                made.add(self.rows[: self.count], np.empty((self.count + 1, self.width), np.int32), 0)
+            self._reserve(self.count + 1)
+            made.add(self.rows[: self.count], self.rows, 0)
             self._membership = made
         return self._membership
+
+    @property
+    def has_membership(self) -> bool:
+        """Whether the set of all rows is at hand already."""
+        return self._membership is not None
 
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look."""

@@ -113,6 +113,20 @@ def probe_blocks(groups, starts, lows, highs, begins, lengths):
 
 
 @kernel
+def present_in_blocks(begins, lengths, payload, rows, columns, result):
+    """Writes for each of `rows` whether its block has a row whose columns, in order, equal its `columns`."""
+    for i in range(begins.size):
+        result[i] = False
+        for j in range(begins[i], begins[i] + lengths[i]):
+            same = True
+            for c in range(columns.size):
+                same = same and payload[j, c] == rows[i, columns[c]]
+            if same:
+                result[i] = True
+                break
+
+
+@kernel
 def bisect_blocks(values, begins, lengths, bounds, side, upper):
     """Narrows each block of ascending `values` to those on one side of bounds[i].
 

@@ -6,8 +6,9 @@ gets a line for each literal. Blank lines between items are kept, never more tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from tidelog.language.lexer import COMMENT, DIRECTIVE, HASH_LINE, NAME, STRING, Token, scan
@@ -23,10 +24,42 @@ def format_text(text: str, file: str = "<text>", include_folders: Sequence[Path]
     """`text` in the usual layout. Raises ProgramError if it does not parse; the meaning never changes."""
     program = parse(text, file, include_folders)
     text = text.replace("\r\n", "\n")
-    formatted = "".join(f"{line}\n" for line in lay_out(list(pieces(list(scan(text, file))))))
+    formatted = "".join(f"{line}\n" for line in lay_out(text, file))
     if parse(formatted, file, include_folders) != program:
         raise AssertionError(f"formatting would change the meaning of {file}; please report this")
     return formatted
+
+
+def lay_out(text: str, file: str) -> Iterator[str]:
+    """The lines of the text in the usual layout, without their ends."""
+    written = text.splitlines(keepends=True)
+    previous: Token | None = None
+    for stretch in stretches(scan(text, file)):
+        if previous is not None and stretch[0].line > previous.end_line + 1:
+            yield ""
+        yield from settled_lines(stretch, written)
+        previous = stretch[-1]
+
+
+def stretches(tokens: Iterable[Token]) -> Iterator[list[Token]]:
+    """Each preprocessor line by itself, and what stands between two of them."""
+    return (list(group) for _, group in groupby(tokens, lambda token: token.kind == HASH_LINE and token))
+
+
+def settled_lines(stretch: list[Token], written: list[str]) -> list[str]:
+    """`stretch` laid out, or as it is in `written` where its tokens would then be others, or be laid out otherwise.
+
+    That happens only in what `#ifdef` leaves out, which need not be text of the language.
+    """
+    lines = list(lay_out_pieces(pieces(stretch)))
+    again = list(scan("\n".join(lines), stretch[0].file))
+    if words_of(again) == words_of(stretch) and list(lay_out_pieces(pieces(again))) == lines:
+        return lines
+    return "".join(written[stretch[0].line - 1 : stretch[-1].end_line]).removesuffix("\n").split("\n")
+
+
+def words_of(tokens: list[Token]) -> list[tuple[str, str]]:
+    return [(token.kind, token.text) for token in tokens if token.kind not in (COMMENT, HASH_LINE)]
 
 
 @dataclass(slots=True)
@@ -77,8 +110,8 @@ def ends_before(piece: Piece, token: Token) -> bool:
     return new_line and last.kind == ")" and token.kind == NAME and token.text not in BINARY_OPERATORS
 
 
-def lay_out(all_pieces: list[Piece]) -> Iterator[str]:
-    """The lines of the text, without their ends."""
+def lay_out_pieces(all_pieces: Iterable[Piece]) -> Iterator[str]:
+    """The lines that the pieces are written on, without their ends."""
     line = ""
     previous: Piece | None = None
     for piece in all_pieces:

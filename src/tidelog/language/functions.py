@@ -180,10 +180,11 @@ def aggregate(function: AggregateFunction, kind_of_target: Kind | None, values: 
 
 
 def _sum_of_floats(values: Sequence[float]) -> float:
+    infinite = {value for value in values if math.isinf(value)}
+    if infinite:
+        return clean_float(sum(infinite))
     try:
         return clean_float(math.fsum(values))
-    except ValueError:
-        raise NoValue(NOT_A_NUMBER) from None
     except OverflowError:
         # An intermediate sum is too large for fsum although the whole may not be.
         exact = sum(map(Fraction, values), Fraction(0))

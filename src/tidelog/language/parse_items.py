@@ -83,6 +83,11 @@ def parse_attribute(cursor: Cursor) -> AttributeDeclaration:
 
 
 def parse_type_name(cursor: Cursor) -> Token:
+    """The name of a type; a record type in its place is reported and passed over."""
+    if cursor.token.kind == "[":
+        opening = cursor.token
+        cursor.later("record types are", cursor.skip_group())
+        return opening
     token = cursor.expect(NAME, "the name of a type", "such as number, unsigned, float, symbol or one of your own")
     while cursor.token.kind == "." and cursor.previous.touches(cursor.token) and cursor.ahead().kind == NAME:
         cursor.later("qualified names of components are", token.span.to(cursor.ahead().span))

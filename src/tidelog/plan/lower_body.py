@@ -95,9 +95,12 @@ Part: TypeAlias = Source | Operation | PendingAggregate
 
 
 def build(node: Node, parts: Iterable[Part], names: Names) -> tuple[Node, list[Part]]:
-    """`node` with each part put on it in order, and the parts whose names nothing binds."""
+    """`node` with each part put on it in order, and the parts whose names nothing binds.
+
+    Aggregates come last: those that start from outer values then see as few as possible.
+    """
     waiting: list[Part] = []
-    for arriving in parts:
+    for arriving in sorted(parts, key=lambda part: isinstance(part, PendingAggregate)):
         waiting.append(arriving)
         bound = frozenset(columns_of(node))
         while chosen := next((part for part in waiting if decidable(part, bound)), None):

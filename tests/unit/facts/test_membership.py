@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.facts import membership
 from tidelog.facts.membership import IdSet, PairSet, RowSet, membership_for
 from unit.kernels.forms import TIERS, tier
@@ -44,7 +45,7 @@ def test_the_width_chooses_the_set():
 
 
 @widths
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_each_row_is_new_once(width, data):
     ids = st.integers(0, 3) | st.integers(60, 200) | st.integers(0, 5000)
@@ -100,7 +101,7 @@ def is_bits(checked):
     return checked.set._bits is not None
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(2, 130), st.integers(2, 600)), min_size=1, max_size=5))
 def test_pairs_with_growing_ranges(shapes):
     checked = Checked(2)

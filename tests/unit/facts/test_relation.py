@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.facts import relation as relation_file
 from tidelog.facts.membership import PairSet, membership_for
 from tidelog.facts.relation import Relation
@@ -54,6 +55,17 @@ def test_unknown_rows_are_neither_stored_nor_staged():
     unknown = relation.membership.unknown
     assert unknown(rows_array([(1, 1), (2, 2), (3, 3), (3, 3)])).tolist() == [[3, 3], [3, 3]]
     assert unknown(rows_array([])).shape == (0, 2)
+
+
+def test_rows_known_to_be_different_are_taken_as_they_are():
+    relation = Relation(2)
+    batches = [rows_array([(number, turn) for number in range(100)]) for turn in range(3)]
+    assert relation.insert_different(iter(batches)) == 300
+    assert not relation.has_membership
+    assert parts(relation)[0] == [tuple(row) for batch in batches for row in batch.tolist()]
+    assert relation.insert(rows_array([(99, 2), (99, 3)])) == 1
+    assert relation.has_membership
+    assert relation.membership.contains(rows_array([(0, 0), (99, 3), (99, 4)])).tolist() == [True, True, False]
 
 
 def test_a_relation_without_columns_has_one_row_at_most():

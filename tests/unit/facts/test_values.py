@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.errors import LimitError
 from tidelog.facts import values as values_file
 from tidelog.facts.columns import ARROW_TYPES, column_of

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidelog.kernels.bit_set import contains_bits, count_different, insert_bits, insert_ids, unknown_bits
 from unit.kernels.forms import run_both
 

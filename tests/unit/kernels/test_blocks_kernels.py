@@ -6,14 +6,16 @@ import bisect
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.kernels.blocks import (
     EMPTY_COUNTS,
     append_blocks,
     bisect_blocks,
     group_order,
     lay_out_blocks,
+    present_in_blocks,
     probe_blocks,
     set_old,
 )
@@ -55,6 +57,7 @@ class Blocks:
         ]
 
 
+@settings(max_examples=40)
 @given(group_lists, group_lists, group_lists)
 def test_blocks_give_the_rows_of_each_group_in_order_old_ones_first(laid_out, old, new):
     blocks = Blocks()
@@ -117,6 +120,22 @@ def test_bisection_keeps_what_lies_on_one_side_of_the_bound(blocks, data, dtype)
         run_both(bisect_blocks, values, begins, lengths, np.array(limits, dtype), side, upper)
         found = [values[begin : begin + length].tolist() for begin, length in zip(begins, lengths, strict=True)]
         assert found == [expected(block, limit) for block, limit in zip(blocks, limits, strict=True)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=9), st.data())
+def test_a_row_is_present_where_its_block_has_it(payload, data):
+    positions = st.integers(0, len(payload))
+    blocks = data.draw(st.lists(st.tuples(positions, positions).map(sorted), max_size=6))
+    rows = [(data.draw(st.integers(0, 2)), 7, data.draw(st.integers(0, 2))) for _ in blocks]
+    begins, ends = (np.array([block[side] for block in blocks], np.int64) for side in (0, 1))
+    result = np.empty(len(blocks), np.bool_)
+    run_both(
+        present_in_blocks, begins, ends - begins, np.array(payload, np.int32).reshape(-1, 2),
+        np.array(rows, np.int32).reshape(-1, 3), np.array([2, 0]), result,
+    )  # fmt: skip
+    assert result.tolist() == [
+        (last, first) in payload[begin:end] for (first, _, last), (begin, end) in zip(rows, blocks, strict=True)
+    ]
 
 
 @given(group_lists)

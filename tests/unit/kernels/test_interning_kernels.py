@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words
 from unit.kernels.forms import run_both
 
@@ -42,7 +43,8 @@ def cut(values):
     return offsets, np.frombuffer(b"".join(encoded), np.uint8).copy()
 
 
-@given(st.lists(texts, max_size=40))
+@settings(max_examples=40)
+@given(st.lists(texts, max_size=20))
 def test_equal_texts_get_equal_ids_and_read_back(values):
     offsets, letters = cut(values)
     ids = np.empty(len(values), np.int32)

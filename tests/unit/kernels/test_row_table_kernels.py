@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.kernels.row_table import EMPTY, find_rows, number_rows, rehash_rows
 from unit.kernels.forms import run_both
 
@@ -16,6 +17,7 @@ def rows_array(rows, width=3):
     return np.array(rows, np.int32).reshape(len(rows), width)
 
 
+@settings(max_examples=40)
 @given(
     row_lists, row_lists, st.permutations([0, 1, 2]).flatmap(lambda order: st.integers(0, 3).map(lambda n: order[:n]))
 )

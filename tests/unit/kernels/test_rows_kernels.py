@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidelog.kernels.rows import compress, expand, project
 from unit.kernels.forms import run_both
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, unknown_words
 from unit.kernels.forms import run_both
 
@@ -35,6 +36,7 @@ def add_all(entries, used, rows):
     return entries, used, out[:found].tolist()
 
 
+@settings(max_examples=40)
 @given(st.lists(st.lists(pairs, max_size=30), max_size=3), st.lists(pairs, max_size=30))
 def test_each_pair_is_new_once(batches, questions):
     entries, used, known = empty_table(4), 0, set()
@@ -55,7 +57,7 @@ def test_each_pair_is_new_once(batches, questions):
 @pytest.mark.parametrize("size", [63, 64, 65, 127, 128, 129, 300])
 def test_a_run_of_neighbours_shares_words(size):
     rows = [(LARGEST, second) for second in range(size)]
-    entries, used, new = add_all(empty_table(16), 0, rows + rows)
+    _, used, new = add_all(empty_table(16), 0, rows + rows)
     assert used == (size + 63) // 64
     assert new == packed(rows).tolist()
 

@@ -30,8 +30,19 @@ def test_a_text_is_a_program_or_gets_a_report(text):
     findings = report(parse, text)
     lines = len(text.splitlines()) or 1
     assert all(finding.message and 1 <= finding.span.line <= lines for finding in findings)
-    if not findings and "#if" not in text:  # what a condition leaves out may be no text of the language at all
+    if not findings:
         formatted = format_text(text)
+        assert format_text(formatted) == formatted
+
+
+@given(st.one_of(SOUP, st.text(max_size=40)))
+@example(".plan: -")
+@example('p("x   ')
+@example("  .foo\n\n\n  ' : -\\")
+def test_what_a_condition_leaves_out_is_formatted_once_for_all(text):
+    left_out = f"#ifdef NOWHERE\n{text}\n#endif\n"
+    if not report(parse, left_out):
+        formatted = format_text(left_out)
         assert format_text(formatted) == formatted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.facts.columns import arrow_schema, column_of
 from tidelog.language.syntax_tree import Call, Constant, Variable
@@ -56,7 +57,7 @@ class Tables:
 def rule(head, body, *columns, kinds=None, number=1):
     """A rule plan; names stand for variables, and variables are numbers unless `kinds` says otherwise."""
     terms = tuple(Variable(column) if isinstance(column, str) else column for column in columns)
-    names = {name: N for name in "abcdxyz"} | (kinds or {})
+    names = dict.fromkeys("abcdxyz", N) | (kinds or {})
     return RulePlan(number, head, Project(body, terms, HERE), HERE, f"{head} :- …", names)
 
 

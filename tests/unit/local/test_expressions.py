@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.backends.local import expressions
 from tidelog.backends.local.batch import Batch
 from tidelog.backends.local.expressions import compute_ids, compute_numbers

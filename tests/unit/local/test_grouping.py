@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.backends.local.grouping import aggregate_groups
 from tidelog.facts.values import Values
 from tidelog.language.functions import NoValue, aggregate
@@ -73,6 +74,13 @@ def test_only_the_group_that_overflows_fails():
     assert result.failed.tolist() == [True, False]
     assert decode(values, Kind.NUMBER, result) == [None, 5]
     assert "outside the range of number" in result.reason
+
+
+def test_a_sum_with_an_infinity_beside_large_numbers_is_infinite():
+    values = Values()
+    column = values.identify_all(Kind.FLOAT, [1e308, 1e308, math.inf])
+    result = aggregate_groups(Function.SUM, Kind.FLOAT, np.zeros(3, np.int32), 1, column, Kind.FLOAT, values)
+    assert decode(values, Kind.FLOAT, result) == [math.inf]
 
 
 def test_a_sum_may_leave_the_range_on_the_way():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
 from tidelog.facts.relation import Relation
@@ -60,7 +63,7 @@ def check(index, relation, key, questions):
 
 
 @keys
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(script=scripts, questions=row_lists)
 def test_probes_find_each_version_after_any_sequence_of_moves(key, script, questions):
     relation = Relation(WIDTH)
@@ -80,6 +83,23 @@ def test_probes_find_each_version_after_any_sequence_of_moves(key, script, quest
     check(index, relation, key, [*questions, *stored(relation, Version.FULL), (500, 500, 500)])
     different = {tuple(row[column] for column in key) for row in stored(relation, Version.FULL)}
     assert index.distinct() == len(different)
+    sizes = Counter(tuple(row[column] for column in key) for row in stored(relation, Version.FULL))
+    assert index.longest() == max(sizes.values(), default=0)
+
+
+@keys
+@settings(max_examples=20)
+@given(rows=row_lists, more=row_lists, questions=row_lists)
+def test_an_index_knows_whole_rows(key, rows, more, questions):
+    relation = Relation(WIDTH)
+    relation.insert(rows_array(rows))
+    index = Index(relation, key)
+    others = np.array(index.payload_columns, np.int64)
+    for known in (rows, rows + more):
+        found = index.present(rows_array([*questions, *known]), np.array(key, np.int64), others)
+        assert found.tolist() == [row in known for row in [*questions, *known]]
+        relation.stage(rows_array(more))
+        relation.advance()
 
 
 @keys

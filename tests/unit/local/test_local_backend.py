@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from time import sleep
 
+import pyarrow as pa
 import pytest
+
 from tidelog.backends.local import backend as backend_file
 from tidelog.backends.local import steps
 from tidelog.errors import EvaluationError
@@ -29,7 +31,7 @@ from tidelog.plan.nodes import (
 from tidelog.schema import Kind
 from tidelog.span import Span
 from unit.kernels.forms import TIERS, tier
-from unit.local.plans import HERE, N, Tables, call, number, rule
+from unit.local.plans import HERE, N, Tables, call, number, rule, table
 
 EDGES = [(1, 2), (2, 3), (3, 1), (3, 3), (3, 4)]
 ELSEWHERE = Span("program.dl", 7, 1, 7, 4)
@@ -54,6 +56,33 @@ def test_inserted_rows_read_back_once_in_order(tables):
     assert tables.rows("edge") == EDGES
     assert tables.insert("edge", [(9, 9), (1, 2), (9, 9)]) == 1
     assert tables.rows("edge") == [*EDGES, (9, 9)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(1, 1), (1, 2), (2, 0)],
+        [(1, 1), (1, 1), (2, 0)],
+        [(1, 2), (1, 1), (1, 2)],
+        [(1, 2), (2, 1), (1, 2)],
+        [(1, 1), (2, 2), (3, 3), (3, 3)],
+        [],
+    ],
+)
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_loaded_rows_are_kept_once_sorted_or_not(rows, size):
+    loaded = Tables({"edge": ((N, N), [])})
+    whole = table(loaded.schemas["edge"], rows)
+    pieces = [whole.slice(start, size) for start in range(0, len(rows), size)] or [whole]
+    assert loaded.backend.insert("edge", pa.concat_tables(pieces)) == len(set(rows))
+    assert loaded.rows("edge") == list(dict.fromkeys(rows))
+    assert loaded.insert("edge", [*rows, (9, 9)]) == 1
+
+
+def test_loaded_zeros_of_either_sign_are_one_row():
+    loaded = Tables({"point": ((Kind.FLOAT, N), [])})
+    assert loaded.insert("point", [(-0.0, 1), (0.0, 1), (0.0, 2), (float("inf"), 0)]) == 3
+    assert list(map(repr, loaded.rows("point"))) == ["(0.0, 1)", "(0.0, 2)", "(inf, 0)"]
 
 
 def test_a_scan_binds_filters_and_ignores(tables):
@@ -89,6 +118,22 @@ def test_an_antijoin_keeps_rows_without_a_match(tables):
     assert tables.derived(rule("two", body, "x", "y")) == [(1, 2), (2, 3), (3, 1), (3, 4)]
     body = Antijoin(edge("x", "y"), edge("y", None))
     assert tables.derived(rule("one", body, "y")) == [(4,)]
+
+
+@pytest.mark.parametrize("seconds", [3, 200])
+def test_whole_rows_are_looked_up_in_a_relation_that_was_only_loaded(seconds):
+    """With few rows for each key an index answers, with many a set."""
+    loaded = [(1, number) for number in range(seconds)]
+    asked = [(1, 0), (1, seconds - 1), (1, seconds), (0, 1)]
+    relations = {"loaded": loaded, "asked": asked, "two": []}
+    tables = Tables({name: ((N, N), rows) for name, rows in relations.items()})
+    there = rule("two", Join(Scan("asked", ("x", "y")), Scan("loaded", ("x", "y"))), "x", "y")
+    absent = rule("two", Antijoin(Scan("asked", ("x", "y")), Scan("loaded", ("x", "y"))), "x", "y")
+    assert tables.derived(there) == asked[:2]
+    assert tables.derived(absent) == asked[2:]
+    tables.insert("loaded", [(0, 1)])
+    tables.backend.clear("two")
+    assert tables.derived(there) == [asked[0], asked[1], asked[3]]
 
 
 def test_selections_extensions_and_ranges(tables):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from tidelog.backends.local.store import Store
 from tidelog.plan.nodes import Version
 from tidelog.schema import Attribute, Kind, Schema

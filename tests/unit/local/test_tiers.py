@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 import tidelog
 from tidelog.errors import EvaluationError
 from unit.kernels.forms import TIERS, tier

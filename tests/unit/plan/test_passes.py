@@ -73,6 +73,12 @@ def test_a_constant_reaches_into_an_aggregate() -> None:
     assert shown(merge_equals, text) == "a(3) | n := count { b(3, _) } → h(3, n)"
 
 
+def test_an_aggregate_does_not_start_from_an_outer_value_that_is_a_constant() -> None:
+    text = "h(x, n) :- a(x), x = 3, n = count : { a(y), y < x }."
+    assert shown(merge_equals, text) == "a(3) | n := count { true ⋈ a(y) | y < 3 } → h(3, n)"
+    assert shown(optimize, text) == "a(3) | n := count { a(y) | y < 3 } → h(3, n)"
+
+
 def test_a_local_equality_of_an_aggregate_is_merged_into_its_key() -> None:
     text = "h(x, n) :- a(x), n = count : { b(y, _), y = x }."
     assert shown(merge_equals, text) == "a(x) | n := count by x { b(x, _) } → h(x, n)"

@@ -122,7 +122,9 @@ class LocalBackend:
             # rest is added to the head, in the order of the pieces: who was quicker does not matter.
             window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self._jobs))]
             unfinished = []
-            for stream, (taken, is_done) in zip(window, self._team.map(_take, window, repeat(head)), strict=True):
+            # All of them first: nobody may add to the head while a thread still asks it.
+            results = list(self._team.map(_take, window, repeat(head)))
+            for stream, (taken, is_done) in zip(window, results, strict=True):
                 yield from taken
                 if not is_done:
                     unfinished.append(stream)

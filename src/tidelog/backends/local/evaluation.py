@@ -18,21 +18,25 @@ Survivors: TypeAlias = Callable[[Batch, tuple[Part, ...], "Evaluation"], Batch]
 
 @dataclass(slots=True)
 class Evaluation:
-    """`survivors` gives the rows of a batch for which all decidable parts of the rest of a body hold."""
+    """`survivors` gives the rows of a batch for which all decidable parts of the rest of a body hold.
+
+    `keys` are names that rows without a value keep, or gain from those parts, besides what they have already.
+    """
 
     store: Store
     rule: RulePlan
     survivors: Survivors
     collects: bool = False
+    keys: tuple[str, ...] = ()
     failures: list[tuple[Batch, Problem]] = field(default_factory=list)
 
     @property
     def kinds(self) -> dict[str, Kind]:
         return self.rule.kinds  # type: ignore[return-value]
 
-    def collecting(self) -> Evaluation:
-        """The same for the body of an aggregate: rows without a value are noted in `failures`."""
-        return Evaluation(self.store, self.rule, self.survivors, collects=True)
+    def collecting(self, keys: tuple[str, ...]) -> Evaluation:
+        """The same for the body of an aggregate: rows without a value are noted in `failures`, with their `keys`."""
+        return Evaluation(self.store, self.rule, self.survivors, collects=True, keys=keys)
 
     def set_aside(self, batch: Batch, missing: Missing, rest: tuple[Part, ...]) -> Batch:
         """The rows of `batch` for which the expression has a value; the others are taken as `fail` says."""

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.membership import Rows, RowSet
+from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
 from tidelog.kernels.blocks import (
     EMPTY_COUNTS,
     append_blocks,
     lay_out_blocks,
+    present_in_blocks,
     probe_blocks,
     set_old,
 )
@@ -73,6 +74,18 @@ class Index:
         """How many different keys there are."""
         self.catch_up()
         return self._groups.count if self._groups is not None else int(np.count_nonzero(self._counts))
+
+    def longest(self) -> int:
+        """How many rows the most frequent key has."""
+        self.catch_up()
+        return int(self._counts.max(initial=0))
+
+    def present(self, rows: Rows, key: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> Mask:
+        """For each row of `rows` whether the relation has it: `key` are its columns of the key, `others` the rest."""
+        matches = self.probe(rows, key, Version.FULL)
+        result = np.empty(rows.shape[0], np.bool_)
+        present_in_blocks(matches.begins, matches.lengths, matches.payload, rows, others, result)
+        return result
 
     def catch_up(self) -> None:
         """Takes in the rows stored since the last look, and what has become old."""

@@ -6,9 +6,10 @@ After that several threads may run it at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import islice
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from tidelog.backends.local.expressions import compute_ids, compute_numbers, tes
 from tidelog.backends.local.grouping import Groups, aggregate_groups
 from tidelog.backends.local.indexes import Index, Matches
 from tidelog.backends.local.parts import Part
+from tidelog.backends.local.store import Store
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
@@ -70,14 +72,18 @@ class Lookup:
     names: tuple[str, ...]
     counts_rows: bool
     index: Index | None = None
+    whole_rows: WholeRows | None = None
 
     def prepare(self, evaluation: Evaluation) -> None:
-        if self.key and not self._asks_membership(evaluation):
+        if self._asks_for_whole_rows(evaluation):
+            self.whole_rows = whole_rows(self.relation, evaluation.store)
+        elif self.key:
             self.index = evaluation.store.index(self.relation, self.key)
             self.index.catch_up()
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
-        if not self.new and not self.counts_rows:
+        # A whole row is there once at most, so that presence counts it too.
+        if not self.new and (not self.counts_rows or self.whole_rows is not None):
             yield keep_rows(batch, self.present(batch, evaluation), self.names)
             return
         for joined in expanded(batch, self._matches(batch, evaluation), self._columns(), self._layout()):
@@ -85,12 +91,11 @@ class Lookup:
 
     def present(self, batch: Batch, evaluation: Evaluation) -> Mask:
         """For each row of `batch`, whether it has a match."""
-        if self._asks_membership(evaluation):
-            rows = key_rows(batch, self.arguments)
-            return evaluation.store.relations[self.relation].membership.contains(rows)
+        if self.whole_rows is not None:
+            return self.whole_rows(key_rows(batch, self.arguments))
         return self._matches(batch, evaluation).lengths > 0
 
-    def _asks_membership(self, evaluation: Evaluation) -> bool:
+    def _asks_for_whole_rows(self, evaluation: Evaluation) -> bool:
         width = evaluation.store.relations[self.relation].width
         return len(self.key) == width and self.version is Version.FULL
 
@@ -112,6 +117,28 @@ class Lookup:
 
     def _layout(self) -> tuple[str, ...]:
         return (*self.names, *(name for pair in self.equal for name in pair if name not in self.names))
+
+
+WholeRows: TypeAlias = Callable[[Rows], Mask]
+"""Which rows a relation has."""
+
+_SHORT_BLOCK = 64
+
+
+def whole_rows(relation: str, store: Store) -> WholeRows:
+    """A way to look up whole rows of `relation`: its set where it has one, else the blocks of its best column.
+
+    Relations that were only loaded have no set, and making one takes more room than an index. Blocks are read to the
+    end, so none may be long.
+    """
+    stored = store.relations[relation]
+    if not stored.has_membership and stored.width > 1:
+        best = max(range(stored.width), key=lambda column: store.distinct(relation, (column,)))
+        index = store.index(relation, (best,))
+        if index.longest() <= _SHORT_BLOCK:
+            others = np.array(index.payload_columns, np.int64)
+            return lambda rows: index.present(rows, np.array([best]), others)
+    return stored.membership.contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +290,7 @@ class Count:
 
     def _count(self, one: Batch, limits: tuple[float, ...], evaluation: Evaluation) -> Iterator[Batch]:
         counted = range_values(self.range.kind, *limits)
-        while numbers := [number for number, _ in zip(counted, range(OUTPUT), strict=False)]:
+        while numbers := list(islice(counted, OUTPUT)):
             ids = evaluation.store.values.identify_all(self.range.kind, numbers)
             many = Batch(np.repeat(one.rows, ids.size, axis=0), one.names)
             if self.is_bound:
@@ -301,7 +328,7 @@ class Aggregation:
 
     def prepare(self, evaluation: Evaluation) -> None:
         values = evaluation.store.values
-        inner = evaluation.collecting()
+        inner = evaluation.collecting(self.node.keys)
         body = Batch(self.pipeline.collect(inner), {name: n for n, name in enumerate(self.pipeline.names)})
         column = None
         if self.node.value is not None:

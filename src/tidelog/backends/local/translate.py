@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class Body:
     `names` are the columns of the rows without a head.
     """
 
-    source: ValuesSource | ScanSource | TableSource | UnitSource
+    source: Source
     steps: tuple[Step, ...]
     names: tuple[str, ...]
     head: Head | None
@@ -176,6 +176,28 @@ class TableSource:
         yield Batch(self.rows, {name: number for number, name in enumerate(self.pipelines[0].names)})
 
 
+@dataclass(slots=True)
+class OuterSource:
+    """The values that outer variables of an aggregate may have: those of another pipeline, each once.
+
+    Rows for which an expression has no value belong to it too: their aggregate may decide whether that matters.
+    """
+
+    pipeline: Body
+    rows: Rows | None = None
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        names = self.pipeline.names
+        inner = evaluation.collecting(names)
+        found = [self.pipeline.collect(inner)]
+        found += [select_columns(batch, names) for batch, _ in inner.failures if batch.names.keys() >= set(names)]
+        self.rows = different(np.concatenate(found))
+
+    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
+        assert self.rows is not None
+        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipeline.names)})
+
+
 @dataclass(frozen=True, slots=True)
 class ScanSource:
     """The rows of a relation. Constants are looked up in an index, except in a delta, which is read once."""
@@ -229,12 +251,15 @@ class ScanSource:
         return rows, {column: number for number, column in enumerate(index.payload_columns)}
 
 
+Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource
+
+
 def _body(
     parts: tuple[Part, ...], bound: frozenset[str], wanted: tuple[str, ...], sense: Sense, rule: RulePlan, store: Store,
     head: Head | None,
 ) -> Body:  # fmt: skip
     """The pipeline of `parts`: its source is a batch with the names `bound` or, without any, the first part."""
-    source: ValuesSource | ScanSource | TableSource | UnitSource = UnitSource()
+    source: Source = UnitSource()
     first = 0
     if not bound and parts and isinstance(parts[0], Scan | Values | Distinct | Union | Join):
         source = _source(parts[0], rule, store)
@@ -243,9 +268,7 @@ def _body(
     return Body(source, tuple(steps), wanted, head)
 
 
-def _source(
-    part: Scan | Values | Distinct | Union | Join, rule: RulePlan, store: Store
-) -> ValuesSource | ScanSource | TableSource:
+def _source(part: Scan | Values | Distinct | Union | Join, rule: RulePlan, store: Store) -> Source:
     match part:
         case Values():
             return ValuesSource(part)
@@ -253,7 +276,7 @@ def _source(
             names, equal = _first_columns(part)
             return ScanSource(part, _constants(part, store), tuple(names.items()), equal)
         case Distinct(source, columns):
-            return TableSource((_subplan(source, columns, rule, store),))
+            return OuterSource(_subplan(source, columns, rule, store))
         case Union(inputs, columns):
             return TableSource(tuple(_subplan(each, columns, rule, store) for each in inputs))
         case Join():
@@ -459,15 +482,15 @@ def different(rows: Rows) -> Rows:
 def survivors(batch: Batch, rest: tuple[Part, ...], evaluation: Evaluation) -> Batch:
     """The rows of `batch` for which every part of `rest` holds that can be decided from its names."""
     bound = frozenset(batch.names)
-    steps = tuple(
-        _steps(decidable(rest, bound), bound, tuple(sorted(bound)), Sense.SET, evaluation.rule, evaluation.store)
-    )
+    parts = decidable(rest, bound)
+    names = tuple(sorted(bound | (bound.union(*map(names_of, parts)) & set(evaluation.keys))))
+    steps = tuple(_steps(parts, bound, names, Sense.SET, evaluation.rule, evaluation.store))
     for step in steps:
         step.prepare(evaluation)
-    body = Body(UnitSource(), steps, tuple(sorted(bound)), None)
+    body = Body(UnitSource(), steps, names, None)
     found = list(body.run(iter([batch]), evaluation))
-    rows = np.concatenate(found) if found else np.empty((0, max(1, len(bound))), np.int32)
-    return Batch(rows, {name: number for number, name in enumerate(sorted(bound))})
+    rows = np.concatenate(found) if found else np.empty((0, max(1, len(names))), np.int32)
+    return Batch(rows, {name: number for number, name in enumerate(names)})
 
 
 __all__ = ["Body", "Evaluation", "survivors", "translate"]

@@ -114,6 +114,8 @@ def substitute(node: Node, name: str, value: Variable | Constant) -> Node:
         case Scan(columns=columns):
             column = value.name if isinstance(value, Variable) else value
             return replace(changed, columns=tuple(column if each == name else each for each in columns))
+        case Distinct(columns=(only,)) if only == name and isinstance(value, Constant):
+            return UNIT  # the constant is known everywhere, so there is nothing left to start from
         case Distinct(columns=columns) | Union(columns=columns):
             return replace(changed, columns=renamed(columns, name, value))
         case GroupJoin(keys=keys):
