@@ -139,7 +139,8 @@ def _caption(schema: Schema, count: int) -> str:
 
 def _shown_cells(rows: pa.Table) -> list[list[str]]:
     """The first rows as text, long values cut."""
-    return [[_cell(value) for value in row] for row in frames.to_rows(rows.slice(0, ROWS_SHOWN))]
+    count = min(rows.num_rows, ROWS_SHOWN)  # a table without columns does not know where its rows end
+    return [[_cell(value) for value in row] for row in frames.to_rows(rows.slice(0, count))]
 
 
 def _cell(value: Value) -> str:

@@ -221,6 +221,13 @@ def test_a_view_shows_its_first_rows(db: tidelog.Session) -> None:
     assert "&lt;00&gt;" in db["edge"]._repr_html_()
 
 
+def test_a_relation_without_columns_shows_as_many_rows_as_it_has() -> None:
+    with tidelog.open(".decl found()") as db:
+        assert db["found"]._repr_html_().count("<tr>") == 1  # the head
+        db.insert("found", [()])
+        assert db["found"]._repr_html_().count("<tr>") == 2
+
+
 def test_membership_of_something_that_cannot_be_a_row_is_false(db: tidelog.Session) -> None:
     db.insert("edge", CHAIN)
     assert ("a", "b") in db["edge"]

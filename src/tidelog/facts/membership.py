@@ -29,7 +29,7 @@ class Membership(Protocol):
     def add(self, rows: Rows, out: Rows, found: int) -> int:
         """Adds `rows`; writes those that are new to `out` from `found` on, and returns the new `found`.
 
-        `out` has room for all of `rows` and one more.
+        `out` begins with all rows that were added before, and has room for all of `rows` and one more.
         """
         ...
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -84,6 +85,7 @@ class _Tier:
 
 
 _tier = _Tier()
+_compiling = RLock()
 
 
 def _load_numba() -> Any:
@@ -123,12 +125,13 @@ def _prefetch_instruction() -> Any:
 
 def _compile(function: Callable[..., Any]) -> Any:
     numba = _load_numba()
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_cache_folder())
-    try:
-        return numba.njit(nogil=True, cache=True)(function)
-    finally:
-        numba.config.CACHE_DIR = before
+    with _compiling:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(_cache_folder())
+        try:
+            return numba.njit(nogil=True, cache=True)(function)
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 def _cache_folder() -> Path:

@@ -43,6 +43,27 @@ def test_run_reads_and_writes_here_unless_told_otherwise(folder: Path) -> None:
     assert (folder / "path.csv").exists()
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_run_writes_rows_in_order_whatever_the_number_of_threads(folder: Path, jobs: str) -> None:
+    (folder / "edge.facts").write_text("".join(f"{n}\t{n * 7 % 40}\n" for n in range(39, 0, -1)))
+    assert main(["run", "reach.dl", "--jobs", jobs]) == 0
+    lines = (folder / "path.csv").read_text().splitlines()
+    assert lines == sorted(lines, key=lambda line: line.split("\t"))
+
+
+def test_a_small_run_loads_no_library_that_it_does_not_need() -> None:
+    heavy = ("pandas", "polars", "numba", "duckdb", "pyarrow.parquet")
+    code = f"""
+import sys
+from tidelog.cli.main import main
+assert main(["run", "reach.dl", "-D", "out"]) == 0
+assert main(["query", "reach.dl", "path(X, Y)"]) == 0
+print("loaded:", *sorted({set(heavy)} & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].split() == ["loaded:"]
+
+
 def test_query_prints_rows_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", "reach.dl", "path(X, Y)", "--header"]) == 0
     assert capsys.readouterr().out == "X\tY\na\tb\na\tc\nb\tc\n"
@@ -72,6 +93,30 @@ def test_a_program_may_come_on_standard_input(
     monkeypatch.setattr("sys.stdin", (folder / "reach.dl").open())
     assert main(["query", "-", 'path("b", X)']) == 0
     assert capsys.readouterr().out == "c\n"
+
+
+def test_a_program_on_standard_input_leaves_none_for_facts(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "piped.dl").write_text(".decl e(a: symbol)\n.input e(IO=stdin)\n.output e\n")
+    monkeypatch.setattr("sys.stdin", (folder / "piped.dl").open())
+    assert main(["run", "-"]) == 2
+    assert "give the program as a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["query", "reach.dl", "pth(X, Y)", "-F", "nowhere"], 2, "did you mean 'path'?"),
+        (["query", "reach.dl", "path(X)", "-F", "nowhere"], 2, "has 2 columns"),
+        (["run", "reach.dl", "-D", "edge.facts", "-F", "nowhere"], 3, "edge.facts is not a folder"),
+    ],
+)
+def test_what_can_be_known_is_said_before_facts_are_read(
+    capsys: pytest.CaptureFixture[str], words: list[str], code: int, said: str
+) -> None:
+    assert main(words) == code
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -281,3 +281,50 @@ def test_a_folder_in_the_way_of_an_output_is_an_error(out: Path) -> None:
     with pytest.raises(OutputError, match="is a folder"):
         write(out)
     assert os.listdir(out) == ["edge.csv"]
+
+
+def test_outputs_are_sorted_by_value(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = [
+        (output_of("edge"), EDGE, table((10, 1), (9, 2), (9, -3))),
+        (output_of("name", IO="stdout"), NAME, table(("é",), ("b",), ("B",), schema=NAME)),
+    ]
+    write_outputs(outputs, out)
+    assert (out / "edge.csv").read_text() == "9\t-3\n9\t2\n10\t1\n"
+    assert capsys.readouterr().out.splitlines()[3:-1] == ["B", "b", "é"]
+
+
+def test_errors_show_the_folder_as_it_was_given(facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (facts / "edge.facts").write_text("x\t1\n")
+    (tmp_path / "edge.facts").write_text("1\t2\t3\n")
+    for folder, file in (
+        ("facts", "facts/edge.facts"),
+        ("facts/../facts", "facts/../facts/edge.facts"),
+        (".", "edge.facts"),
+    ):
+        with pytest.raises(InputError) as caught:
+            rows(input_of("edge"), Path(folder))
+        assert caught.value.file == file
+
+
+@pytest.mark.parametrize("parameters", [{}, {"filename": "edge.facts"}])
+def test_a_folder_in_the_place_of_facts_is_named_so(facts: Path, parameters: dict[str, str]) -> None:
+    (facts / "edge.facts").mkdir()
+    with pytest.raises(InputError, match=r"edge\.facts: is a folder, not a file"):
+        rows(input_of("edge", **parameters), facts)
+
+
+def test_a_file_name_that_cannot_be_is_an_input_error(facts: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        rows(input_of("edge", filename="a" * 300), facts)
+
+
+def test_a_folder_without_permission_is_an_output_error(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as one who may do everything
+    with pytest.raises(OutputError, match="no permission to write"):
+        write(out / "deep" / "inside")
+
+
+def test_only_inputs_read_standard_input() -> None:
+    findings = check_directives([input_of("edge", IO="stdin"), output_of("edge", IO="stdin")])
+    assert [finding.code for finding in findings] == ["D281"]
