@@ -65,6 +65,26 @@ def test_every_link_inside_the_repository_leads_somewhere(page: Path) -> None:
     assert not missing
 
 
+def test_every_page_can_be_reached_from_the_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    known, new = set(), {index}
+    while new:
+        known |= new
+        new = {target for page in new for target in pages_linked(page)} - known
+    assert set((ROOT / "docs").rglob("*.md")) - known == set()
+
+
+def pages_linked(page: Path) -> Iterator[Path]:
+    for target in re.findall(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        yield (page.parent / target).resolve()
+
+
+def test_the_readme_names_every_folder_of_the_source() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "src" / "tidelog").glob("*/__init__.py")}
+    assert {folder for folder in folders if f"{folder}/" not in readme} == set()
+
+
 def blocks_of(text: str) -> Iterator[Block]:
     """The fenced blocks of a page."""
     for found in re.finditer(r"^```(\w+)[ ]*(\S*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):

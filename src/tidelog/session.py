@@ -20,8 +20,9 @@ from tidelog.checking import check_outputs, check_program
 from tidelog.connectors.directives import read_input, write_outputs
 from tidelog.connectors.frames import to_table
 from tidelog.connectors.protocol import PLAIN, Options, open_source
-from tidelog.errors import EvaluationError, UsageError, excerpt
+from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
 from tidelog.facts.columns import empty_table
+from tidelog.language.embedded import RuleBuilder
 from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Program
 from tidelog.maintain.materialize import materialize
@@ -52,6 +53,8 @@ def open_session(
             checked = check_program(program)
         case str():
             checked = check_program(parse(program))
+        case RuleBuilder():
+            raise UsageError("expected a program, found its builder: call .program() on it")
         case _:
             raise UsageError(f"expected a program or its text, found {type(program).__name__}")
     return Session(checked, LocalBackend(checked.schemas, jobs=jobs), limits=limits, observer=observer)
@@ -199,6 +202,12 @@ class Session:
             for line in excerpt(error.span, self._checked.texts):
                 error.add_note(line)
             raise
+        except MemoryError as reason:
+            names = ", ".join(f"'{relation}'" for stratum in plan.strata for relation in stratum.relations)
+            raise LimitError(
+                f"there is no memory left to compute {names}\n"
+                "  hint: bound what the rules derive, or set --limit-memory or limits=Limits(memory=…) to stop earlier"
+            ) from reason
 
 
 def _derived(checked: CheckedProgram) -> frozenset[str]:

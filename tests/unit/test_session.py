@@ -221,6 +221,21 @@ def test_a_view_shows_its_first_rows(db: tidelog.Session) -> None:
     assert "&lt;00&gt;" in db["edge"]._repr_html_()
 
 
+def test_running_out_of_memory_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    with tidelog.open(".decl p(x: number)\np(1).") as db:
+        monkeypatch.setattr("tidelog.session.materialize", no_memory)
+        with pytest.raises(tidelog.LimitError, match="no memory left to compute 'p'"):
+            db["p"].rows()
+
+
+def test_a_builder_is_not_yet_a_program() -> None:
+    with pytest.raises(tidelog.UsageError, match=r"call \.program\(\)"):
+        tidelog.open(tidelog.rules())  # type: ignore[arg-type]
+
+
 def test_a_relation_without_columns_shows_as_many_rows_as_it_has() -> None:
     with tidelog.open(".decl found()") as db:
         assert db["found"]._repr_html_().count("<tr>") == 1  # the head

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog import __version__
-from tidelog.errors import ProgramError, Severity, TidelogError
+from tidelog.errors import LimitError, ProgramError, Severity, TidelogError
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -21,9 +21,9 @@ DEBUG = "show the traceback of an error"
 EXIT_CODES = f"""\
 exit codes:
   0    done
-  1    the program has errors (or fmt --check found a file to format)
+  1    the program or the query has errors (or fmt --check found a file to format)
   2    a call that cannot be taken: unknown option or relation
-  3    facts that cannot be read, or answers that cannot be written
+  3    a program or facts that cannot be read, or answers that cannot be written
   4    a rule has no value for some row: division by zero, overflow
   5    a limit on rounds, rows, time or memory was reached
   {INTERNAL}   a fault in Tidelog itself
@@ -79,6 +79,8 @@ def run_command(words: Sequence[str]) -> int:
         raise
     except TidelogError as error:
         return report(error, chosen.debug)
+    except MemoryError:
+        return report(LimitError("there is no memory left; the facts or the answers are too large"), chosen.debug)
     except Exception as error:  # the last door before the user: a fault of ours, said in one line
         return report_fault(error, chosen.debug)
 

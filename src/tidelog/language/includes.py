@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ class IncludeFinder:
         if wanted is None:
             return Diagnostic("D144", "#include needs a file name", line.span, "write '#include \"file.dl\"'")
         name, starts = wanted, self.starts(tokens)
+        if not starts and tokens[0].kind != STRING:
+            hint = f"write '#include \"{name}\"' for a file beside this one"
+            return Diagnostic("D142", f"there is no include folder to look for <{name}> in", line.span, hint)
         if not starts:
             hint = "give include_folders, or put the program in a file: then it may include files beside it"
             return Diagnostic("D142", "a text without a file has no folder to include from", line.span, hint)
@@ -42,7 +46,7 @@ class IncludeFinder:
             path = start / name
             if not self.allowed(path):
                 outside = True
-            elif path.is_file():
+            elif os.path.isfile(path):  # False where the name itself cannot be
                 return self.read(path, line)
         if outside:
             hint = "only the folder of the program, what is below it, and the include folders are read"

@@ -103,6 +103,11 @@ def test_the_same_file_may_be_included_twice(tmp_path):
 
 def test_a_text_without_a_file_includes_nothing():
     assert codes('#include "part.dl"') == ["D142"]
+    assert codes("#include <part.dl>", "main.dl") == ["D142"]
+
+
+def test_a_name_that_no_file_can_have_is_a_missing_file():
+    assert codes(f'#include "{"a" * 300}"', "main.dl") == ["D140"]
 
 
 def test_a_link_does_not_lead_out_of_the_folder(tmp_path):
