@@ -52,7 +52,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "names",
         nargs="*",
-        choices=[*WORKLOADS, START_UP],
+        type=known_name,
         metavar="name",
         help=f"workloads, or '{START_UP}' (default: all that do not take minutes): {', '.join(WORKLOADS)}",
     )
@@ -62,6 +62,12 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds that one run may take")
     return parser.parse_args(arguments)
+
+
+def known_name(text: str) -> str:
+    if text not in WORKLOADS and text != START_UP:
+        raise argparse.ArgumentTypeError(f"'{text}' is none of {', '.join([*WORKLOADS, START_UP])}")
+    return text
 
 
 def thread_counts(text: str) -> tuple[int, ...]:

@@ -32,9 +32,10 @@ class RelationView:
     A view is live: each read sees the facts as they are then.
     """
 
-    def __init__(self, schema: Schema, read: Callable[[], pa.Table]) -> None:
+    def __init__(self, schema: Schema, read: Callable[[], pa.Table], count: Callable[[], int]) -> None:
         self._schema = schema
         self._read = read
+        self._count = count
 
     @property
     def schema(self) -> Schema:
@@ -49,7 +50,7 @@ class RelationView:
         return iter(self.rows())
 
     def __len__(self) -> int:
-        return int(self._read().num_rows)
+        return self._count()
 
     def __contains__(self, row: object) -> bool:
         if not isinstance(row, tuple) or len(row) != self._schema.arity:

@@ -20,11 +20,12 @@ from tidelog.checking import check_outputs, check_program
 from tidelog.connectors.directives import read_input, write_outputs
 from tidelog.connectors.frames import to_table
 from tidelog.connectors.protocol import PLAIN, Options, open_source
+from tidelog.connectors.python_rows import nullary
 from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
 from tidelog.facts.columns import empty_table
 from tidelog.language.embedded import RuleBuilder
 from tidelog.language.parser import parse
-from tidelog.language.syntax_tree import Program
+from tidelog.language.syntax_tree import Directive, DirectiveKind, Program
 from tidelog.maintain.materialize import materialize
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.lower import lower
@@ -87,7 +88,7 @@ class Session:
 
     def __getitem__(self, relation: str) -> RelationView:
         schema = self._schema(relation)
-        return RelationView(schema, lambda: self._table(relation))
+        return RelationView(schema, lambda: self._table(relation), lambda: self._count(relation))
 
     def __contains__(self, relation: object) -> bool:
         return relation in self.schemas
@@ -122,7 +123,7 @@ class Session:
         """Writes what the program's `.output` and `.printsize` directives ask for, all of it or nothing."""
         check_outputs(self._checked, Path(folder))
         outputs = [
-            (directive, self.schemas[relation], self._table(relation))
+            (directive, self.schemas[relation], self._output(directive, relation))
             for directive in self._checked.outputs
             for relation in directive.relations
         ]
@@ -133,7 +134,7 @@ class Session:
         self._open_backend()
         atom, columns = parse_question(text, self._checked)
         found = answers(atom, self.schemas[atom.relation], self._table(atom.relation))
-        return RelationView(columns, lambda: found)
+        return RelationView(columns, lambda: found, lambda: int(found.num_rows))
 
     def materialize(self) -> None:
         """Computes every derived fact now instead of at the first read."""
@@ -176,6 +177,18 @@ class Session:
         if self._stale:
             self.materialize()
         return self._open_backend().table(relation)
+
+    def _count(self, relation: str) -> int:
+        """How many rows `relation` has, computed now if facts were added since the last read."""
+        if self._stale:
+            self.materialize()
+        return self._open_backend().count(relation)
+
+    def _output(self, directive: Directive, relation: str) -> pa.Table:
+        """The rows that `directive` writes; to print a size, rows without columns are enough."""
+        if directive.kind is DirectiveKind.PRINTSIZE:
+            return nullary(self._count(relation))
+        return self._table(relation)
 
     def _insert(self, relation: str, rows: pa.Table) -> int:
         """Adds `rows`; how many of them had not been given before."""

@@ -265,3 +265,10 @@ def test_only_what_depends_on_new_rows_is_computed_again() -> None:
         db.insert("p", [(1,)])
         assert db._stale == {"from_p"}
         assert db["from_p"].rows() == [(1,)]
+
+
+def test_counting_rows_makes_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tidelog.open(".decl a(x: number)\na(1). a(2).\n.printsize a\n") as db:
+        monkeypatch.setattr("tidelog.backends.local.backend.LocalBackend.table", None)
+        assert len(db["a"]) == 2
+        db.write_outputs()

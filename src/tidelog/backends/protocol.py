@@ -40,6 +40,10 @@ class Backend(Protocol):
         """All stored rows."""
         ...
 
+    def count(self, relation: str) -> int:
+        """How many rows are stored."""
+        ...
+
     def clear(self, relation: str) -> None:
         """Forgets every row of `relation`."""
         ...

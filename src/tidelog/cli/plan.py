@@ -3,17 +3,76 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
+from tidelog.analysis.checked import CheckedProgram
 from tidelog.cli.programs import add_program, read_checked
+from tidelog.maintain.protocol import Silent
 from tidelog.plan.lower import lower
+from tidelog.plan.nodes import Node, RulePlan, Version
 from tidelog.plan.optimize import optimize
+from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.printer import print_plan
+from tidelog.plan.walk import map_rules, scans_of
+from tidelog.session import open_session
+from tidelog.span import Span
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program(parser)
+    parser.add_argument(
+        "-F", "--facts", metavar="FOLDER", help="run the program on these facts and show the join orders it ended with"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    print(print_plan(optimize(lower(read_checked(arguments.program)))))
+    checked = read_checked(arguments.program)
+    orders = orders_on_facts(checked, arguments.facts) if arguments.facts is not None else {}
+    print(print_plan(map_rules(optimize(lower(checked)), lambda rule: ordered(rule, orders))))
     return 0
+
+
+RuleVersion = tuple[int, Span | None]
+
+
+def orders_on_facts(checked: CheckedProgram, facts: str) -> dict[RuleVersion, Node]:
+    """The last order that each version of each rule was given while the program ran on `facts`."""
+    listener = Listener()
+    with open_session(checked, observer=listener) as session:
+        session.load_inputs(facts)
+        session.materialize()
+    return listener.orders
+
+
+class Listener(Silent):
+    """Hears in which order rules were joined."""
+
+    def __init__(self) -> None:
+        self.orders: dict[RuleVersion, Node] = {}
+
+    def rule_ordered(self, rule: RulePlan) -> None:
+        self.orders[version_of(rule)] = rule.node
+
+
+def version_of(rule: RulePlan) -> RuleVersion:
+    """The rule and the place of the literal whose delta this version reads."""
+    return rule.id, next((scan.span for scan in scans_of(rule.node) if scan.version is Version.DELTA), None)
+
+
+def ordered(rule: RulePlan, orders: dict[RuleVersion, Node]) -> RulePlan:
+    """`rule` in the order it had in the run or, without one, in the order that a `.plan` asks for."""
+    if version_of(rule) in orders:
+        return replace(rule, node=orders[version_of(rule)])
+    if rule.order is not None:
+        return replace(rule, node=order_joins(rule.node, Nothing(), rule.order))
+    return rule
+
+
+class Nothing:
+    """Statistics of relations about which nothing is known."""
+
+    def rows(self, relation: str, version: Version) -> int:  # noqa: ARG002
+        return 1
+
+    def distinct(self, relation: str, columns: tuple[int, ...]) -> int:  # noqa: ARG002
+        return 1

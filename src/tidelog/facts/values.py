@@ -33,6 +33,7 @@ Words = npt.NDArray[Any]
 
 _MOST_IDS = 2**31 - 2
 _SMALLEST = 64
+_LETTERS_PER_ROW = 16
 
 
 class Values:
@@ -124,7 +125,7 @@ class TextTable:
     def intern(self, offsets: npt.NDArray[np.int64], letters: npt.NDArray[np.uint8]) -> Ids:
         """The id of each text letters[offsets[i] : offsets[i + 1]]; new texts get new ids."""
         ids = np.empty(offsets.size - 1, np.int32)
-        jit.work(ids.size)
+        jit.work(ids.size + int(offsets[-1] - offsets[0]) // _LETTERS_PER_ROW)
         with self._lock:
             reached = 0
             while True:
@@ -140,7 +141,7 @@ class TextTable:
         ends = np.zeros(ids.size + 1, np.int64)
         np.cumsum((self._ends[1:] - self._ends[:-1])[ids], out=ends[1:])
         letters = np.empty(int(ends[-1]), np.uint8)
-        jit.work(ids.size)
+        jit.work(ids.size + letters.size // _LETTERS_PER_ROW)
         copy_texts(self._ends, self._letters, ids, ends, letters)
         return column_of_letters(ids.size, ends, letters)
 

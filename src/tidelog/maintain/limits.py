@@ -59,12 +59,16 @@ def limits_reached(usage: Usage, limits: Limits) -> Iterator[tuple[str, str]]:
     if usage.memory >= limits.memory:
         yield (
             "memory",
-            f"the limit of {gigabytes(limits.memory)} of memory was reached: {gigabytes(usage.memory)} in use",
+            f"the limit of {readable(limits.memory)} of memory was reached: {readable(usage.memory)} in use",
         )
 
 
-def gigabytes(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB"
+def readable(size: int) -> str:
+    """A number of bytes in the largest unit that leaves something before the point."""
+    for unit, exponent in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 2**exponent:
+            return f"{size / 2**exponent:.2f} {unit}"
+    return f"{size} bytes"
 
 
 def memory_in_use() -> int:

@@ -87,6 +87,39 @@ def test_plan_names_the_rules_by_their_lines(capsys: pytest.CaptureFixture[str])
     assert "reach.dl:5" in capsys.readouterr().out
 
 
+def test_plan_with_facts_shows_the_join_orders_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "join.dl").write_text(
+        ".decl many(x: number)\n.decl few(x: number)\n.decl both(x: number)\n.input many\n.input few\n"
+        "both(x) :- many(x), few(x).\n.output both\n"
+    )
+    (folder / "many.facts").write_text("".join(f"{number}\n" for number in range(500)))
+    (folder / "few.facts").write_text("7\n")
+    assert main(["plan", "join.dl"]) == 0
+    assert "many(x) ⋈ few(x) → both(x)" in capsys.readouterr().out
+    assert main(["plan", "join.dl", "-F", "."]) == 0
+    assert "few(x) ⋈ many(x) → both(x)" in capsys.readouterr().out
+    assert not (folder / "both.csv").exists()
+
+
+def test_plan_follows_the_order_that_a_rule_asks_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "hint.dl").write_text(
+        ".decl a(x: number)\n.decl b(x: number)\n.decl c(x: number)\n.input a\n.input b\n"
+        "c(x) :- a(x), b(x).\n.plan 0:(2,1)\n.output c\n"
+    )
+    assert main(["plan", "hint.dl"]) == 0
+    assert "b(x) ⋈ a(x) → c(x)" in capsys.readouterr().out
+
+
+def test_a_limit_on_time_stops_an_aggregate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "long.dl").write_text(
+        ".decl e(x: number)\n.decl n(x: number)\ne(x) :- x = range(0, 3000).\n"
+        "n(c) :- c = count : { e(x), e(y), e(z), x + y > z }.\n.output n\n"
+    )
+    assert main(["run", "long.dl", "--limit-seconds", "0.5"]) == 5
+    assert "long.dl:4: n(c)" in capsys.readouterr().err
+    assert not (folder / "n.csv").exists()
+
+
 def test_a_program_may_come_on_standard_input(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

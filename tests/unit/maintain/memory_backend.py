@@ -48,6 +48,9 @@ class MemoryBackend:
             self.delta[name], self.staged[name] = self.staged[name], set()
         return {name: len(self.delta[name]) for name in relations}
 
+    def count(self, relation: str) -> int:
+        return len(self.rows(relation))
+
     def table(self, relation: str) -> pa.Table:
         names = self._schemas[relation].names
         rows = [dict(zip(names, row, strict=True)) for row in sorted(self.rows(relation))]

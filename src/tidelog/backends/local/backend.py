@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.store import Store
-from tidelog.backends.local.translate import Body, survivors, translate
+from tidelog.backends.local.team import Team
+from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.membership import Rows
-from tidelog.facts.relation import Relation
 from tidelog.plan.nodes import Node, RulePlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Kind, Schema
 
 _LOADED = 1 << 16
 """Rows turned into ids at a time."""
-
-_WORTH_SHARING = 1 << 9
-"""Rows to start from, below which one thread does the work."""
-
-_WINDOW = 8
-"""Pieces for each thread between two looks at what is new."""
-
-_MOST_NEW = 1 << 21
-"""New rows of one piece after which it pauses, so that they are added before memory runs out."""
 
 
 class LocalBackend:
@@ -44,8 +32,7 @@ class LocalBackend:
         self._schemas = schemas
         self._store = Store(schemas)
         self._bodies: dict[int, tuple[Node, Body]] = {}
-        self._jobs = jobs
-        self._team = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
+        self._team = Team(jobs)
 
     def insert(self, relation: str, rows: pa.Table) -> int:
         kinds = self._schemas[relation].kinds
@@ -70,10 +57,10 @@ class LocalBackend:
         derived: dict[int, int] = {}
         for rule in rules:
             head = self._store.relations[rule.head]
-            evaluation = Evaluation(self._store, rule, survivors)
+            evaluation = Evaluation(self._store, rule, survivors, watch)
             body = self._body(rule)
             body.prepare(evaluation)
-            for rows, count in self._rows(body, head, evaluation):
+            for rows, count in self._team.rows(body, head, evaluation):
                 derived[rule.id] = derived.get(rule.id, 0) + count
                 head.stage(rows)
                 watch(rule, count)
@@ -95,9 +82,13 @@ class LocalBackend:
         ]
         return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
 
+    def count(self, relation: str) -> int:
+        return self._store.relations[relation].stored
+
     def clear(self, relation: str) -> None:
         self._store.clear(relation)
         self._bodies.clear()
+        self._team.forget()
 
     def statistics(self) -> Statistics:
         return self._store
@@ -108,28 +99,6 @@ class LocalBackend:
         if known is None or known[0] is not rule.node:
             known = self._bodies[id(rule.node)] = (rule.node, translate(rule, self._store))
         return known[1]
-
-    def _rows(self, body: Body, head: Relation, evaluation: Evaluation) -> Iterator[tuple[Rows, int]]:
-        """The rows that `body` gives, some at a time, each with the number of rows that were derived."""
-        morsels = list(body.source.morsels(evaluation))
-        if self._team is None or sum(morsel.size for morsel in morsels) < _WORTH_SHARING:
-            for rows in body.run(iter(morsels), evaluation):
-                yield rows, rows.shape[0]
-            return
-        streams = deque(body.run(iter([piece]), evaluation) for piece in _pieces(morsels, self._jobs))
-        while streams:
-            # The team takes some pieces, each thread the next one, and leaves out what the head has already. Then the
-            # rest is added to the head, in the order of the pieces: who was quicker does not matter.
-            window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self._jobs))]
-            unfinished = []
-            # All of them first: nobody may add to the head while a thread still asks it.
-            results = list(self._team.map(_take, window, repeat(head)))
-            for stream, (taken, is_done) in zip(window, results, strict=True):
-                yield from taken
-                if not is_done:
-                    unfinished.append(stream)
-            head.settle()
-            streams.extendleft(reversed(unfinished))
 
 
 def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
@@ -150,25 +119,3 @@ def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
             return False
         last = [column[-1:] for column in joined]
     return True
-
-
-def _pieces(morsels: list[Batch], size: int) -> Iterator[Batch]:
-    """The rows of `morsels` in pieces small enough that each of `size` threads gets several."""
-    total = sum(morsel.size for morsel in morsels)
-    piece = max(1 << 6, min(1 << 14, total // (_WINDOW * size)))
-    for morsel in morsels:
-        for start in range(0, morsel.size, piece):
-            yield Batch(morsel.rows[start : start + piece], morsel.names)
-
-
-def _take(stream: Iterator[Rows], head: Relation) -> tuple[list[tuple[Rows, int]], bool]:
-    """Batches of `stream` without the rows that `head` has, and whether the stream has ended."""
-    taken: list[tuple[Rows, int]] = []
-    size = 0
-    for rows in stream:
-        new = head.membership.unknown(np.ascontiguousarray(rows))
-        taken.append((new, rows.shape[0]))
-        size += new.shape[0]
-        if size >= _MOST_NEW:
-            return taken, False
-    return taken, True

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tidelog.backends.local.batch import Batch, Missing, Problem, without
 from tidelog.backends.local.parts import Part
 from tidelog.backends.local.store import Store
+from tidelog.backends.protocol import Watch, unwatched
 from tidelog.errors import EvaluationError
 from tidelog.plan.nodes import RulePlan
 from tidelog.schema import Kind
@@ -26,6 +27,7 @@ class Evaluation:
     store: Store
     rule: RulePlan
     survivors: Survivors
+    watch: Watch = unwatched
     collects: bool = False
     keys: tuple[str, ...] = ()
     failures: list[tuple[Batch, Problem]] = field(default_factory=list)
@@ -36,7 +38,7 @@ class Evaluation:
 
     def collecting(self, keys: tuple[str, ...]) -> Evaluation:
         """The same for the body of an aggregate: rows without a value are noted in `failures`, with their `keys`."""
-        return Evaluation(self.store, self.rule, self.survivors, collects=True, keys=keys)
+        return Evaluation(self.store, self.rule, self.survivors, self.watch, collects=True, keys=keys)
 
     def set_aside(self, batch: Batch, missing: Missing, rest: tuple[Part, ...]) -> Batch:
         """The rows of `batch` for which the expression has a value; the others are taken as `fail` says."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
 
-from tidelog.backends.local.batch import MORSEL, UNIT, Batch, keep_rows, select_columns
+from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.evaluation import Evaluation
-from tidelog.backends.local.expressions import compute_ids
 from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
+from tidelog.backends.local.sources import (
+    OuterSource,
+    ScanSource,
+    Source,
+    TableSource,
+    UnitSource,
+    ValuesSource,
+)
 from tidelog.backends.local.steps import (
     Absence,
     Aggregation,
@@ -27,7 +34,6 @@ from tidelog.backends.local.steps import (
     TableJoin,
 )
 from tidelog.backends.local.store import Store
-from tidelog.facts.membership import Rows
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Term, Variable
 from tidelog.plan.nodes import (
     Antijoin,
@@ -43,7 +49,6 @@ from tidelog.plan.nodes import (
     Select,
     Union,
     Values,
-    Version,
 )
 from tidelog.plan.walk import columns_of, names_in
 from tidelog.schema import Kind
@@ -68,190 +73,6 @@ def translate(rule: RulePlan, store: Store) -> Body:
     assert isinstance(node, Project)
     wanted = tuple(dict.fromkeys(name for term in node.columns for name in sorted(names_in(term))))
     return _body(parts_of(node.input), frozenset(), wanted, Sense.SET, rule, store, Head(node.columns))
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The terms of a rule's head."""
-
-    columns: tuple[Term, ...]
-
-    def rows(self, batch: Batch, evaluation: Evaluation) -> Rows:
-        """One row of the head for each row of `batch`."""
-        names = [term.name for term in self.columns if isinstance(term, Variable)]
-        if len(names) == len(self.columns):
-            if batch.rows.shape[1] == len(names) and all(batch.names[name] == n for n, name in enumerate(names)):
-                return batch.rows
-            return select_columns(batch, tuple(names))
-        rows = np.zeros((batch.size, max(1, len(self.columns))), np.int32)
-        for number, term in enumerate(self.columns):
-            rows[:, number], missing = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)
-            if missing is not None:
-                evaluation.set_aside(batch, missing, ())
-        return rows
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """A source of batches, the steps they pass, and the head made of what comes out, if there is one.
-
-    `names` are the columns of the rows without a head.
-    """
-
-    source: Source
-    steps: tuple[Step, ...]
-    names: tuple[str, ...]
-    head: Head | None
-
-    def prepare(self, evaluation: Evaluation) -> None:
-        self.source.prepare(evaluation)
-        for step in self.steps:
-            step.prepare(evaluation)
-
-    def run(self, morsels: Iterator[Batch], evaluation: Evaluation) -> Iterator[Rows]:
-        """The rows that follow from `morsels`, which `source.morsels` gives."""
-        for morsel in morsels:
-            for batch in self._pass(morsel, 0, evaluation):
-                if self.head is not None:
-                    yield self.head.rows(batch, evaluation)
-                else:
-                    yield select_columns(batch, self.names)
-
-    def collect(self, evaluation: Evaluation) -> Rows:
-        """All rows, in one array."""
-        self.prepare(evaluation)
-        found = list(self.run(self.source.morsels(evaluation), evaluation))
-        return np.concatenate(found) if found else np.empty((0, max(1, len(self.names))), np.int32)
-
-    def _pass(self, batch: Batch, number: int, evaluation: Evaluation) -> Iterator[Batch]:
-        if not batch.size:
-            return
-        if number == len(self.steps):
-            yield batch
-            return
-        for result in self.steps[number].run(batch, evaluation):
-            yield from self._pass(result, number + 1, evaluation)
-
-
-@dataclass(frozen=True, slots=True)
-class UnitSource:
-    """One row with nothing bound."""
-
-    def prepare(self, evaluation: Evaluation) -> None:
-        pass
-
-    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
-        yield UNIT
-
-
-@dataclass(frozen=True, slots=True)
-class ValuesSource:
-    """Rows of the text."""
-
-    node: Values
-
-    def prepare(self, evaluation: Evaluation) -> None:
-        pass
-
-    def morsels(self, evaluation: Evaluation) -> Iterator[Batch]:
-        values = evaluation.store.values
-        rows = np.zeros((len(self.node.rows), max(1, len(self.node.kinds))), np.int32)
-        for number, kind in enumerate(self.node.kinds):
-            rows[:, number] = values.identify_all(kind, [row[number] for row in self.node.rows])
-        yield Batch(rows, {name: number for number, name in enumerate(self.node.columns)})
-
-
-@dataclass(slots=True)
-class TableSource:
-    """The rows of other pipelines, which have the same columns, each once."""
-
-    pipelines: tuple[Body, ...]
-    rows: Rows | None = None
-
-    def prepare(self, evaluation: Evaluation) -> None:
-        self.rows = different(np.concatenate([pipeline.collect(evaluation) for pipeline in self.pipelines]))
-
-    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
-        assert self.rows is not None
-        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipelines[0].names)})
-
-
-@dataclass(slots=True)
-class OuterSource:
-    """The values that outer variables of an aggregate may have: those of another pipeline, each once.
-
-    Rows for which an expression has no value belong to it too: their aggregate may decide whether that matters.
-    """
-
-    pipeline: Body
-    rows: Rows | None = None
-
-    def prepare(self, evaluation: Evaluation) -> None:
-        names = self.pipeline.names
-        inner = evaluation.collecting(names)
-        found = [self.pipeline.collect(inner)]
-        found += [select_columns(batch, names) for batch, _ in inner.failures if batch.names.keys() >= set(names)]
-        self.rows = different(np.concatenate(found))
-
-    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
-        assert self.rows is not None
-        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipeline.names)})
-
-
-@dataclass(frozen=True, slots=True)
-class ScanSource:
-    """The rows of a relation. Constants are looked up in an index, except in a delta, which is read once."""
-
-    scan: Scan
-    constants: tuple[tuple[int, int], ...]
-    names: tuple[tuple[str, int], ...]
-    equal: tuple[tuple[int, int], ...]
-
-    def prepare(self, evaluation: Evaluation) -> None:
-        if self._is_looked_up:
-            self._index(evaluation)
-
-    @property
-    def _is_looked_up(self) -> bool:
-        return bool(self.constants) and self.scan.version is not Version.DELTA
-
-    def _index(self, evaluation: Evaluation):  # type: ignore[no-untyped-def]
-        index = evaluation.store.index(self.scan.relation, tuple(column for column, _ in self.constants))
-        index.catch_up()
-        return index
-
-    def morsels(self, evaluation: Evaluation) -> Iterator[Batch]:
-        rows, columns = self._rows(evaluation)
-        names = {name: columns[column] for name, column in self.names}
-        for start in range(0, rows.shape[0], MORSEL):
-            morsel = rows[start : start + MORSEL]
-            mask = np.ones(morsel.shape[0], np.bool_)
-            for one, other in self.equal:
-                mask &= morsel[:, columns[one]] == morsel[:, columns[other]]
-            if not self._is_looked_up:
-                for column, identity in self.constants:
-                    mask &= morsel[:, column] == identity
-            batch = Batch(morsel, names)
-            yield batch if mask.all() else keep_rows(batch, mask, tuple(names))
-
-    def _rows(self, evaluation: Evaluation) -> tuple[Rows, dict[int, int]]:
-        """The rows to read, and which column of them each column of the relation is."""
-        store = evaluation.store
-        relation = store.relations[self.scan.relation]
-        if not self._is_looked_up:
-            low, high = store.bounds(self.scan.relation, self.scan.version)
-            return relation.rows[low:high], {column: column for column in range(relation.width)}
-        index = self._index(evaluation)
-        key = np.array([[identity for _, identity in self.constants]], np.int32)
-        matches = index.probe(key, np.arange(len(self.constants)), self.scan.version)
-        begin = int(matches.begins[0])
-        rows = matches.payload[begin : begin + matches.total]
-        if not index.payload_columns:
-            rows = np.zeros((matches.total, 1), np.int32)
-        return rows, {column: number for number, column in enumerate(index.payload_columns)}
-
-
-Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource
 
 
 def _body(
@@ -474,11 +295,6 @@ def kind_of(term: Term, rule: RulePlan) -> Kind:
     return kind
 
 
-def different(rows: Rows) -> Rows:
-    """`rows`, each once."""
-    return np.ascontiguousarray(np.unique(rows, axis=0)) if rows.shape[0] else rows
-
-
 def survivors(batch: Batch, rest: tuple[Part, ...], evaluation: Evaluation) -> Batch:
     """The rows of `batch` for which every part of `rest` holds that can be decided from its names."""
     bound = frozenset(batch.names)
@@ -491,6 +307,3 @@ def survivors(batch: Batch, rest: tuple[Part, ...], evaluation: Evaluation) -> B
     found = list(body.run(iter([batch]), evaluation))
     rows = np.concatenate(found) if found else np.empty((0, max(1, len(names))), np.int32)
     return Batch(rows, {name: number for number, name in enumerate(names)})
-
-
-__all__ = ["Body", "Evaluation", "survivors", "translate"]

@@ -1,0 +1,80 @@
+"""A rule ready to run: a source of batches, the steps they pass, and the head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tidelog.backends.local.batch import Batch, select_columns
+from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.expressions import compute_ids
+from tidelog.backends.local.sources import Source
+from tidelog.backends.local.steps import Step
+from tidelog.facts.membership import Rows
+from tidelog.language.syntax_tree import Term, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A source of batches, the steps they pass, and the head made of what comes out, if there is one.
+
+    `names` are the columns of the rows without a head.
+    """
+
+    source: Source
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+    head: Head | None
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        self.source.prepare(evaluation)
+        for step in self.steps:
+            step.prepare(evaluation)
+
+    def run(self, morsels: Iterator[Batch], evaluation: Evaluation) -> Iterator[Rows]:
+        """The rows that follow from `morsels`, which `source.morsels` gives."""
+        for morsel in morsels:
+            for batch in self._pass(morsel, 0, evaluation):
+                if self.head is not None:
+                    yield self.head.rows(batch, evaluation)
+                else:
+                    yield select_columns(batch, self.names)
+
+    def collect(self, evaluation: Evaluation) -> Rows:
+        """All rows, in one array."""
+        self.prepare(evaluation)
+        found = list(self.run(self.source.morsels(evaluation), evaluation))
+        return np.concatenate(found) if found else np.empty((0, max(1, len(self.names))), np.int32)
+
+    def _pass(self, batch: Batch, number: int, evaluation: Evaluation) -> Iterator[Batch]:
+        if not batch.size:
+            return
+        if number == len(self.steps):
+            yield batch
+            return
+        for result in self.steps[number].run(batch, evaluation):
+            evaluation.watch(evaluation.rule, 0)
+            yield from self._pass(result, number + 1, evaluation)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The terms of a rule's head."""
+
+    columns: tuple[Term, ...]
+
+    def rows(self, batch: Batch, evaluation: Evaluation) -> Rows:
+        """One row of the head for each row of `batch`."""
+        names = [term.name for term in self.columns if isinstance(term, Variable)]
+        if len(names) == len(self.columns):
+            if batch.rows.shape[1] == len(names) and all(batch.names[name] == n for n, name in enumerate(names)):
+                return batch.rows
+            return select_columns(batch, tuple(names))
+        rows = np.zeros((batch.size, max(1, len(self.columns))), np.int32)
+        for number, term in enumerate(self.columns):
+            rows[:, number], missing = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)
+            if missing is not None:
+                evaluation.set_aside(batch, missing, ())
+        return rows

@@ -1,0 +1,142 @@
+"""Where the rows of a body come from: each source gives batches to start with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tidelog.backends.local.batch import MORSEL, UNIT, Batch, keep_rows, select_columns
+from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.indexes import Index
+from tidelog.backends.local.steps import Pipeline
+from tidelog.facts.membership import Rows
+from tidelog.plan.nodes import Scan, Values, Version
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSource:
+    """One row with nothing bound."""
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        pass
+
+    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
+        yield UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesSource:
+    """Rows of the text."""
+
+    node: Values
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        pass
+
+    def morsels(self, evaluation: Evaluation) -> Iterator[Batch]:
+        values = evaluation.store.values
+        rows = np.zeros((len(self.node.rows), max(1, len(self.node.kinds))), np.int32)
+        for number, kind in enumerate(self.node.kinds):
+            rows[:, number] = values.identify_all(kind, [row[number] for row in self.node.rows])
+        yield Batch(rows, {name: number for number, name in enumerate(self.node.columns)})
+
+
+@dataclass(slots=True)
+class TableSource:
+    """The rows of other pipelines, which have the same columns, each once."""
+
+    pipelines: tuple[Pipeline, ...]
+    rows: Rows | None = None
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        self.rows = _different(np.concatenate([pipeline.collect(evaluation) for pipeline in self.pipelines]))
+
+    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
+        assert self.rows is not None
+        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipelines[0].names)})
+
+
+@dataclass(slots=True)
+class OuterSource:
+    """The values that outer variables of an aggregate may have: those of another pipeline, each once.
+
+    Rows for which an expression has no value belong to it too: their aggregate may decide whether that matters.
+    """
+
+    pipeline: Pipeline
+    rows: Rows | None = None
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        names = self.pipeline.names
+        inner = evaluation.collecting(names)
+        found = [self.pipeline.collect(inner)]
+        found += [select_columns(batch, names) for batch, _ in inner.failures if batch.names.keys() >= set(names)]
+        self.rows = _different(np.concatenate(found))
+
+    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
+        assert self.rows is not None
+        yield Batch(self.rows, {name: number for number, name in enumerate(self.pipeline.names)})
+
+
+@dataclass(frozen=True, slots=True)
+class ScanSource:
+    """The rows of a relation. Constants are looked up in an index, except in a delta, which is read once."""
+
+    scan: Scan
+    constants: tuple[tuple[int, int], ...]
+    names: tuple[tuple[str, int], ...]
+    equal: tuple[tuple[int, int], ...]
+
+    def prepare(self, evaluation: Evaluation) -> None:
+        if self._is_looked_up:
+            self._index(evaluation)
+
+    @property
+    def _is_looked_up(self) -> bool:
+        return bool(self.constants) and self.scan.version is not Version.DELTA
+
+    def _index(self, evaluation: Evaluation) -> Index:
+        index = evaluation.store.index(self.scan.relation, tuple(column for column, _ in self.constants))
+        index.catch_up()
+        return index
+
+    def morsels(self, evaluation: Evaluation) -> Iterator[Batch]:
+        rows, columns = self._rows(evaluation)
+        names = {name: columns[column] for name, column in self.names}
+        for start in range(0, rows.shape[0], MORSEL):
+            morsel = rows[start : start + MORSEL]
+            mask = np.ones(morsel.shape[0], np.bool_)
+            for one, other in self.equal:
+                mask &= morsel[:, columns[one]] == morsel[:, columns[other]]
+            if not self._is_looked_up:
+                for column, identity in self.constants:
+                    mask &= morsel[:, column] == identity
+            batch = Batch(morsel, names)
+            yield batch if mask.all() else keep_rows(batch, mask, tuple(names))
+
+    def _rows(self, evaluation: Evaluation) -> tuple[Rows, dict[int, int]]:
+        """The rows to read, and which column of them each column of the relation is."""
+        store = evaluation.store
+        relation = store.relations[self.scan.relation]
+        if not self._is_looked_up:
+            low, high = store.bounds(self.scan.relation, self.scan.version)
+            return relation.rows[low:high], {column: column for column in range(relation.width)}
+        index = self._index(evaluation)
+        key = np.array([[identity for _, identity in self.constants]], np.int32)
+        matches = index.probe(key, np.arange(len(self.constants)), self.scan.version)
+        begin = int(matches.begins[0])
+        rows = matches.payload[begin : begin + matches.total]
+        if not index.payload_columns:
+            rows = np.zeros((matches.total, 1), np.int32)
+        return rows, {column: number for number, column in enumerate(index.payload_columns)}
+
+
+Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource
+
+
+def _different(rows: Rows) -> Rows:
+    """`rows`, each once."""
+    return np.ascontiguousarray(np.unique(rows, axis=0)) if rows.shape[0] else rows
