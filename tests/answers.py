@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from unittest import mock
 
 import tidelog
 from oracle import evaluate
 from tidelog.analysis.check import check
 from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.local import team
 from tidelog.errors import EvaluationError
 from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Program
@@ -41,8 +43,11 @@ def by_oracle(checked: CheckedProgram, facts: Facts) -> Answer:
 
 
 def by_engine(checked: CheckedProgram, facts: Facts, jobs: int = 1) -> Answer:
-    """The engine's rows of every relation that is not inlined; none of them comes twice."""
-    with tidelog.open(checked, jobs=jobs) as db:
+    """The engine's rows of every relation that is not inlined; none of them comes twice.
+
+    Threads share the work even where there is so little of it that one would do it alone.
+    """
+    with mock.patch.multiple(team, _WORTH_SHARING=1, _PIECE=2), tidelog.open(checked, jobs=jobs) as db:
         for name, rows in facts.items():
             db.insert(name, list(rows))
         try:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "tidelog",
-    max_examples=int(os.environ.get("TIDELOG_EXAMPLES", "80")),
+    max_examples=int(os.environ.get("TIDELOG_EXAMPLES", "150")),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

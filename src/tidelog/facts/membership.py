@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids, unknown_bits
 from tidelog.kernels.row_table import find_rows, number_rows, rehash_rows
 from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, unknown_words
@@ -105,13 +106,16 @@ class PairSet:
 
     def unknown(self, rows: Rows) -> Rows:
         keys = rows.view(np.int64).reshape(-1)
-        out = np.empty(keys.size + 1, np.int64)
+        lent = borrow(2) if keys.size < SIZE else np.empty((keys.size + 1, 2), np.int32)
+        out = lent.view(np.int64).reshape(-1)
         if self._bits is not None:
             found = unknown_bits(self._bits, self._stride, keys, out)
         else:
             found = unknown_words(self._entries, keys, out)
-        # A copy, so that a batch of known rows does not hold on to its memory.
-        return out[:found].copy().view(np.int32).reshape(-1, 2)
+        result = lent[:found].copy()
+        if lent.shape[0] == SIZE:
+            give_back(lent)
+        return result
 
     def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
         reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)

@@ -53,12 +53,17 @@ class Relation:
         return self._membership is not None
 
     def stage(self, rows: Rows) -> None:
-        """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look."""
-        if rows.shape[0]:
-            self._waiting.append(rows)
-            self._waiting_rows += rows.shape[0]
-            if self._waiting_rows >= _GATHER:
-                self.settle()
+        """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
+
+        The array is free again afterwards: what waits is a copy.
+        """
+        if not rows.shape[0]:
+            return
+        is_enough = self._waiting_rows + rows.shape[0] >= _GATHER
+        self._waiting.append(rows if is_enough else rows.copy())
+        self._waiting_rows += rows.shape[0]
+        if is_enough:
+            self.settle()
 
     def settle(self) -> None:
         """Makes every row taken so far staged: new ones are appended, known ones dropped."""

@@ -168,3 +168,12 @@ def test_batches_past_every_growth_limit_keep_their_order(form):
             relation.settle()
         relation.advance()
         assert parts(relation)[1] == list(dict.fromkeys(rows))
+
+
+def test_an_array_may_be_used_again_after_its_rows_were_staged():
+    relation = Relation(2)
+    rows = np.array([[1, 2]], np.int32)
+    relation.stage(rows)
+    rows[:] = 7
+    relation.settle()
+    assert relation.rows[: relation.count].tolist() == [[1, 2]]

@@ -7,8 +7,8 @@ from time import sleep
 import pyarrow as pa
 import pytest
 
-from tidelog.backends.local import backend as backend_file
 from tidelog.backends.local import steps
+from tidelog.backends.local import team as team_file
 from tidelog.errors import EvaluationError
 from tidelog.facts import relation as relation_file
 from tidelog.facts.membership import PairSet
@@ -268,7 +268,8 @@ def test_an_aggregate_fails_only_where_a_row_asks_for_it(tables):
 
 @pytest.mark.parametrize("form", TIERS)
 def test_threads_give_the_same_rows(form, monkeypatch):
-    monkeypatch.setattr(backend_file, "_MOST_NEW", 100)
+    monkeypatch.setattr(team_file, "_MOST_NEW", 100)
+    monkeypatch.setattr(team_file, "_WORTH_SHARING", 1)
     edges = [(number, number * 7 % 1500) for number in range(1500)]
     joined = rule("two", Join(edge("x", "y"), edge("y", "z")), "x", "z")
     left_out = rule("rest", Antijoin(edge("x", "y"), Scan("known", ("x", "y"))), "x", "y")
@@ -287,10 +288,12 @@ def test_threads_give_the_same_rows(form, monkeypatch):
 
 def test_nothing_is_added_to_the_head_while_threads_ask_it(monkeypatch):
     asking = []
+    asked = []
 
     class Watched(PairSet):
         def unknown(self, rows):
             asking.append(1)
+            asked.append(1)
             sleep(0.001)
             found = super().unknown(rows)
             asking.pop()
@@ -302,12 +305,16 @@ def test_nothing_is_added_to_the_head_while_threads_ask_it(monkeypatch):
 
     monkeypatch.setattr(relation_file, "_GATHER", 50)
     monkeypatch.setattr(relation_file, "membership_for", lambda _: Watched())
+    monkeypatch.setattr(team_file, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(team_file, "_PIECE", 100)
     edges = [(number, number * 7 % 1500) for number in range(1500)]
     both = Tables({"edge": ((N, N), edges), "two": ((N, N), [])}, 2)
     assert len(both.derived(rule("two", Join(edge("x", "y"), edge("y", "z")), "x", "z"))) == 1500
+    assert asked, "no thread asked: the work was not shared"
 
 
-def test_threads_raise_the_error_of_the_expression():
+def test_threads_raise_the_error_of_the_expression(monkeypatch):
+    monkeypatch.setattr(team_file, "_WORTH_SHARING", 1)
     both = Tables({"edge": ((N, N), [(each, each) for each in range(1500)]), "one": ((N,), [])}, 2)
     body = Extend(edge("x", "y"), "z", call("/", "x", call("-", "y", number(1234))), N)
     with pytest.raises(EvaluationError, match="x = 1234") as caught:

@@ -114,7 +114,7 @@ def test_a_stratum_stops_when_a_relation_has_the_rows_that_its_limitsize_asks_fo
         (Limits(rounds=5), "the limit of 5 rounds was reached"),
         (Limits(rows=20), "the limit of 20 rows was reached with 20 rows"),
         (Limits(seconds=1e-9), "the limit of 1e-09 seconds was reached"),
-        (Limits(memory=1), "the limit of 0.00 GiB of memory was reached"),
+        (Limits(memory=1), "the limit of 1 bytes of memory was reached"),
     ],
 )
 def test_a_limit_is_an_error_that_names_it(limits: Limits, sentence: str) -> None:

@@ -21,6 +21,7 @@ from tidelog.backends.local.grouping import Groups, aggregate_groups
 from tidelog.backends.local.indexes import Index, Matches
 from tidelog.backends.local.parts import Part
 from tidelog.backends.local.store import Store
+from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
@@ -37,8 +38,10 @@ from tidelog.language.syntax_tree import (
 from tidelog.plan.nodes import GroupJoin, Range, Version
 from tidelog.schema import Kind
 
-OUTPUT = 1 << 17
+OUTPUT = SIZE - 1
 """Rows a join gives at a time: enough to make the work between kernels small, few enough to stay in the cache."""
+
+_SMALL_OUTPUT = 1 << 13
 
 
 class Step(Protocol):
@@ -384,7 +387,10 @@ class Pipeline(Protocol):
 
 
 def expanded(batch: Batch, matches: Matches, new: dict[str, int], names: tuple[str, ...]) -> Iterator[Batch]:
-    """The rows of `batch` with each of their matches, with the columns `names`, some at a time."""
+    """The rows of `batch` with each of their matches, with the columns `names`, some at a time.
+
+    A batch that it gives is good until the next one is asked for.
+    """
     keep = np.array([-1 if name in new else batch.names[name] for name in names] or [0], np.int64)
     take = np.array([new.get(name, -1) for name in names] or [-1], np.int64)
     layout = {name: number for number, name in enumerate(names)}
@@ -392,12 +398,15 @@ def expanded(batch: Batch, matches: Matches, new: dict[str, int], names: tuple[s
     left = matches.total
     jit.work(left)
     while left:
-        out = np.empty((min(left, OUTPUT), keep.size), np.int32)
+        lent = borrow(keep.size) if left > _SMALL_OUTPUT else np.empty((left, keep.size), np.int32)
+        out = lent[: min(left, OUTPUT)]
         filled, row, offset = expand(
             batch.rows, keep, matches.begins, matches.lengths, matches.payload, take, out, row, offset
         )
         left -= filled
         yield Batch(out, layout)
+        if lent.shape[0] == SIZE:
+            give_back(lent)
 
 
 def agreeing(batch: Batch, pairs: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Batch:
