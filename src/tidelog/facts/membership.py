@@ -75,7 +75,7 @@ class PairSet:
 
     def __init__(self) -> None:
         self.count = 0
-        self._entries = np.full(2 * _SMALLEST, EMPTY, np.int64)
+        self._entries = _free_entries(_SMALLEST)
         self._used = 0
         self._bits: npt.NDArray[np.uint8] | None = None
         self._stride = 0
@@ -120,7 +120,7 @@ class PairSet:
     def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
         reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)
         while reached < keys.size:
-            entries = np.full(2 * self._entries.size, EMPTY, np.int64)
+            entries = _free_entries(self._entries.size)
             move_words(self._entries, entries)
             self._entries = entries
             reached, self._used, found = insert_words(self._entries, self._used, keys, reached, out, found)
@@ -143,7 +143,7 @@ class PairSet:
         self._stride = (self._ranges[1] + self._ranges[1] // 8 + 7) // 8
         self._bits = np.zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
         insert_bits(self._bits, self._stride, keys, np.empty(keys.size + 1, np.int64), 0)
-        self._entries = np.full(2 * _SMALLEST, EMPTY, np.int64)
+        self._entries = _free_entries(_SMALLEST)
         self._used = 0
 
     def _turn_into_words(self) -> None:
@@ -210,3 +210,10 @@ def membership_for(width: int) -> IdSet | PairSet | RowSet:
     if width == 1:
         return IdSet()
     return PairSet() if width == 2 else RowSet(width)
+
+
+def _free_entries(count: int) -> Keys:
+    """A table of that many free entries."""
+    entries = np.zeros(2 * count, np.int64)
+    entries[::2] = EMPTY
+    return entries

@@ -1,7 +1,7 @@
 """A set of pairs of ids that keeps 64 neighbouring second ids in one word: small and quick where ids lie close.
 
 A pair is packed into 64 bits, the second id in the high half. An entry is two numbers side by side: the key of the word
-(a pair whose second id has its low six bits cleared, EMPTY for a free entry) and its bits.
+(a pair whose second id has its low six bits cleared, EMPTY for a free entry) and its bits, none for a free entry.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ def insert_words(entries, used, keys, start, out, found):
                         return at + i, used, found
                     used += 1
                     entries[2 * place] = word
-                    entries[2 * place + 1] = 0
                     break
                 place = (place + 1) & mask
             bit = np.int64(1) << ((key >> 32) & 63)
@@ -55,27 +54,19 @@ def insert_words(entries, used, keys, start, out, found):
 @kernel
 def contains_words(entries, keys, result):
     """Writes to `result` which of `keys` are in the set."""
-    mask = entries.size // 2 - 1
     places = np.empty(_BLOCK, np.int64)
     at = 0
     while at < keys.size:
         size = min(_BLOCK, keys.size - at)
         _find_places(entries, keys, at, size, places)
         for i in range(size):
-            key = keys[at + i]
-            word = key & WORD
-            place = places[i]
-            while entries[2 * place] != word and entries[2 * place] != EMPTY:
-                place = (place + 1) & mask
-            bit = np.int64(1) << ((key >> 32) & 63)
-            result[at + i] = entries[2 * place] == word and (entries[2 * place + 1] & bit) != 0
+            result[at + i] = _holds(entries, keys[at + i], places[i])
         at += size
 
 
 @kernel
 def unknown_words(entries, keys, out):
     """Writes the keys that are not in the set to `out` and returns how many; `out` needs room for one more."""
-    mask = entries.size // 2 - 1
     places = np.empty(_BLOCK, np.int64)
     found = 0
     at = 0
@@ -83,14 +74,8 @@ def unknown_words(entries, keys, out):
         size = min(_BLOCK, keys.size - at)
         _find_places(entries, keys, at, size, places)
         for i in range(size):
-            key = keys[at + i]
-            word = key & WORD
-            place = places[i]
-            while entries[2 * place] != word and entries[2 * place] != EMPTY:
-                place = (place + 1) & mask
-            bit = np.int64(1) << ((key >> 32) & 63)
-            out[found] = key
-            found += entries[2 * place] == EMPTY or (entries[2 * place + 1] & bit) == 0
+            out[found] = keys[at + i]
+            found += not _holds(entries, keys[at + i], places[i])
         at += size
     return found
 
@@ -121,6 +106,18 @@ def _find_places(entries, keys, at, size, places):
             prefetch(entries, 2 * place)
             before = word
         places[i] = place
+
+
+@kernel
+def _holds(entries, key, place):
+    """Whether the set has `key`, which is looked for from `place` on. A free entry has no bits."""
+    mask = entries.size // 2 - 1
+    word = key & WORD
+    while entries[2 * place] != word:
+        if entries[2 * place] == EMPTY:
+            break
+        place = (place + 1) & mask
+    return (entries[2 * place + 1] >> ((key >> 32) & 63)) & 1 != 0
 
 
 @kernel

@@ -21,7 +21,9 @@ def packed(rows):
 
 
 def empty_table(words):
-    return np.full(2 * words, EMPTY, np.int64)
+    entries = np.zeros(2 * words, np.int64)
+    entries[::2] = EMPTY
+    return entries
 
 
 def add_all(entries, used, rows):
@@ -29,7 +31,7 @@ def add_all(entries, used, rows):
     keys, out = packed(rows), np.empty(len(rows) + 1, np.int64)
     reached, used, found = run_both(insert_words, entries, used, keys, 0, out, 0)
     while reached < keys.size:
-        larger = np.full(2 * entries.size, EMPTY, np.int64)
+        larger = empty_table(entries.size)
         run_both(move_words, entries, larger)
         entries = larger
         reached, used, found = run_both(insert_words, entries, used, keys, reached, out, found)
