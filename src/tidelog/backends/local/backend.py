@@ -12,7 +12,7 @@ import pyarrow as pa
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.store import Store
-from tidelog.backends.local.team import Team
+from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema, numbers_of
@@ -55,16 +55,17 @@ class LocalBackend:
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         derived: dict[int, int] = {}
+        tasks = []
         for rule in rules:
-            head = self._store.relations[rule.head]
             evaluation = Evaluation(self._store, rule, survivors, watch)
             body = self._body(rule)
             body.prepare(evaluation)
-            for rows, count in self._team.rows(body, head, evaluation):
-                derived[rule.id] = derived.get(rule.id, 0) + count
-                head.stage(rows)
-                watch(rule, count)
-            head.settle()
+            tasks.append(Task(body, self._store.relations[rule.head], evaluation))
+        for task, rows, count in self._team.run(tasks):
+            rule = task.evaluation.rule
+            derived[rule.id] = derived.get(rule.id, 0) + count
+            task.head.stage(rows)
+            watch(rule, count)
         return derived
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:

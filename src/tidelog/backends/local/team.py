@@ -1,4 +1,4 @@
-"""Threads that share the work of a rule.
+"""Threads that share the work of a round.
 
 Threads derive pieces side by side and leave out, without writing, what the head has already: nearly everything, in a
 long run. What is left is added by one thread, in the order of the pieces, so that it does not matter who was quicker.
@@ -7,9 +7,9 @@ long run. What is left is added by one thread, in the order of the pieces, so th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
 
-_WORTH_SHARING = 1 << 17
-"""Rows to be derived, below which one thread does the work: handing a piece over costs as much as some 10,000 rows."""
+_WORTH_SHARING = 1 << 18
+"""Rows to be derived in a round, below which one thread does the work: handing a piece over costs as much as some
+10,000 rows."""
 
-_PIECE = 1 << 16
+_PIECE = 1 << 17
 """Rows to be derived in one piece."""
 
 _WINDOW = 8
@@ -34,6 +35,29 @@ _MOST_NEW = 1 << 21
 _FIRST_GUESS = 4.0
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One rule to be run: its body, ready to run, and the relation that takes its rows."""
+
+    body: Body
+    head: Relation
+    evaluation: Evaluation
+
+    def run(self, batches: list[Batch]) -> Iterator[Rows]:
+        return self.body.run(iter(batches), self.evaluation)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a task starts from, how many rows each of them was seen to derive before, and how many it has derived."""
+
+    task: Task
+    morsels: list[Batch]
+    start: int
+    fan_out: float
+    derived: int = 0
+
+
 class Team:
     """`jobs` threads. It remembers how many rows a body derived from each row it started with, to cut good pieces."""
 
@@ -42,52 +66,60 @@ class Team:
         self._pool = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
         self._fan_outs: dict[int, float] = {}
 
-    def rows(self, body: Body, head: Relation, evaluation: Evaluation) -> Iterator[tuple[Rows, int]]:
-        """The rows that `body` gives, some at a time, each with the number of rows that were derived.
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows, int]]:
+        """The rows that each task gives, some at a time, with the number of rows that were derived.
 
-        The caller must add them to the `head` before it asks for more.
+        The caller must stage them before it asks for more.
         """
-        morsels = list(body.source.morsels(evaluation))
-        start = sum(morsel.size for morsel in morsels)
-        fan_out = self._fan_outs.get(id(body), _FIRST_GUESS)
-        derived = 0
-        results: Iterator[tuple[Rows, int]]
-        if self._pool is None or start * fan_out < _WORTH_SHARING:
-            results = ((rows, int(rows.shape[0])) for rows in body.run(iter(morsels), evaluation))
+        work = [self._begin(task) for task in tasks]
+        if self._pool is None or sum(each.start * each.fan_out for each in work) < _WORTH_SHARING:
+            results = _alone(work)
         else:
-            results = self._shared(self._pool, body, _pieces(morsels, start, fan_out, self._jobs), head, evaluation)
-        for rows, count in results:
-            derived += count
-            yield rows, count
-        if start:
-            self._fan_outs[id(body)] = derived / start
+            results = self._shared(self._pool, work)
+        for each, rows, count in results:
+            each.derived += count
+            yield each.task, rows, count
+        for each in work:
+            if each.start:
+                self._fan_outs[id(each.task.body)] = each.derived / each.start
 
     def forget(self) -> None:
         """Drops what is known about bodies, because they are translated anew."""
         self._fan_outs.clear()
 
-    def _shared(
-        self, pool: ThreadPoolExecutor, body: Body, pieces: Iterator[Batch], head: Relation, evaluation: Evaluation
-    ) -> Iterator[tuple[Rows, int]]:
-        streams = deque(body.run(iter([piece]), evaluation) for piece in pieces)
+    def _begin(self, task: Task) -> Progress:
+        morsels = list(task.body.source.morsels(task.evaluation))
+        start = sum(morsel.size for morsel in morsels)
+        return Progress(task, morsels, start, self._fan_outs.get(id(task.body), _FIRST_GUESS))
+
+    def _shared(self, pool: ThreadPoolExecutor, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
+        streams = deque((each, each.task.run([piece])) for each in work for piece in _pieces(each, self._jobs))
         while streams:
             window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self._jobs))]
             unfinished = []
-            # All of them first: nobody may add to the head while a thread still asks it.
-            results = list(pool.map(_take, window, repeat(head)))
-            for stream, (taken, is_done) in zip(window, results, strict=True):
-                yield from taken
+            # All of them first: nobody may add to a head while a thread still asks it.
+            results = list(pool.map(_take, (stream for _, stream in window), (each.task.head for each, _ in window)))
+            for (each, stream), (taken, is_done) in zip(window, results, strict=True):
+                for rows, count in taken:
+                    yield each, rows, count
                 if not is_done:
-                    unfinished.append(stream)
-            head.settle()
+                    unfinished.append((each, stream))
+            for each, _ in window:
+                each.task.head.settle()
             streams.extendleft(reversed(unfinished))
 
 
-def _pieces(morsels: list[Batch], start: int, fan_out: float, jobs: int) -> Iterator[Batch]:
-    """The rows of `morsels` in pieces that derive about as much each, and are enough for all threads."""
-    wanted = int(_PIECE / max(fan_out, 1e-3))
-    piece = max(1, min(wanted, MORSEL, -(-start // (2 * jobs))))
-    for morsel in morsels:
+def _alone(work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
+    for each in work:
+        for rows in each.task.run(each.morsels):
+            yield each, rows, rows.shape[0]
+
+
+def _pieces(each: Progress, jobs: int) -> Iterator[Batch]:
+    """The rows that a task starts from, in pieces that derive about as much each."""
+    wanted = int(_PIECE / max(each.fan_out, 1e-3))
+    piece = max(1, min(wanted, MORSEL, -(-each.start // jobs)))
+    for morsel in each.morsels:
         for begin in range(0, morsel.size, piece):
             yield Batch(morsel.rows[begin : begin + piece], morsel.names)
 
