@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-SIZE = (1 << 17) + 1
+SIZE = (1 << 16) + 1
 """Rows of a lent array: a batch, and one more for kernels that write before they know."""
 
-_MOST_KEPT = 8
+_MOST_KEPT = 3
 
 _free: dict[int, list[npt.NDArray[np.int32]]] = {}
 
