@@ -150,18 +150,4 @@ def bisect_blocks(values, begins, lengths, bounds, side, upper):
             lengths[i] = end - low
 
 
-@kernel
-def group_order(groups, order, starts):
-    """Row numbers sorted by group, keeping their order inside one; starts[g] is where group g begins."""
-    starts[:] = 0
-    for i in range(groups.size):
-        starts[groups[i] + 1] += 1
-    for g in range(starts.size - 1):
-        starts[g + 1] += starts[g]
-    position = starts.copy()
-    for i in range(groups.size):
-        order[position[groups[i]]] = i
-        position[groups[i]] += 1
-
-
 EMPTY_COUNTS = np.empty(0, np.int32)

@@ -71,11 +71,6 @@ def use_compiled() -> None:
         _tier.compiled = True
 
 
-def is_compiled() -> bool:
-    """Whether kernels run compiled now."""
-    return _tier.compiled
-
-
 class _Tier:
     def __init__(self) -> None:
         self.rows = 0

@@ -13,7 +13,6 @@ from tidelog.kernels.blocks import (
     EMPTY_COUNTS,
     append_blocks,
     bisect_blocks,
-    group_order,
     lay_out_blocks,
     present_in_blocks,
     probe_blocks,
@@ -136,11 +135,3 @@ def test_a_row_is_present_where_its_block_has_it(payload, data):
     assert result.tolist() == [
         (last, first) in payload[begin:end] for (first, _, last), (begin, end) in zip(rows, blocks, strict=True)
     ]
-
-
-@given(group_lists)
-def test_group_order_sorts_by_group_and_keeps_the_order_inside(groups):
-    order, starts = np.full(len(groups), -7, np.int64), np.full(GROUPS + 1, -7, np.int64)
-    run_both(group_order, np.array(groups, np.int32), order, starts)
-    assert order.tolist() == sorted(range(len(groups)), key=lambda row: groups[row])
-    assert starts.tolist() == [sum(each < group for each in groups) for group in range(GROUPS + 1)]

@@ -73,7 +73,7 @@ def test_the_tier_chooses_the_form(monkeypatch):
     monkeypatch.setattr(project, "python", lambda *_: calls.append("plain"))
     for form in ("compiled", "plain"):
         with tier(form):
-            assert jit.is_compiled() == (form == "compiled")
+            assert jit._tier.compiled == (form == "compiled")
             project()
     assert calls == ["compiled", "plain"]
 
