@@ -19,6 +19,7 @@ from tidelog.backends.protocol import Backend
 from tidelog.checking import check_outputs, check_program
 from tidelog.connectors.directives import read_input, write_outputs
 from tidelog.connectors.frames import to_table
+from tidelog.connectors.freed_memory import give_back_freed_memory
 from tidelog.connectors.protocol import PLAIN, Options, open_source
 from tidelog.connectors.python_rows import nullary
 from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
@@ -107,7 +108,9 @@ class Session:
     def load(self, relation: str, path: str | Path, options: Options = PLAIN) -> int:
         """Adds the facts of a file, in the format its suffix names, and returns how many were new."""
         schema = self._schema(relation)
-        return self._insert(relation, open_source(Path(path), options).read(schema))
+        new = self._insert(relation, open_source(Path(path), options).read(schema))
+        give_back_freed_memory()
+        return new
 
     def load_inputs(self, folder: str | Path = ".") -> int:
         """Adds what the program's `.input` directives name, read from `folder`, and returns how many were new."""
@@ -117,7 +120,11 @@ class Session:
             for directive in self._checked.inputs
             for relation in directive.relations
         ]
-        return sum(self._insert(relation, table) for relation, table in read)
+        new = 0
+        while read:
+            new += self._insert(*read.pop(0))
+        give_back_freed_memory()
+        return new
 
     def write_outputs(self, folder: str | Path = ".") -> None:
         """Writes what the program's `.output` and `.printsize` directives ask for, all of it or nothing."""

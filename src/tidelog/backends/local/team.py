@@ -2,11 +2,12 @@
 
 Threads derive pieces side by side and leave out, without writing, what the head has already: nearly everything, in a
 long run. What is left is added by one thread, in the order of the pieces, so that it does not matter who was quicker.
+Where nearly everything is new, that one thread has most of the work anyway: there it does all of it.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
 
-_WORTH_SHARING = 1 << 18
-"""Rows to be derived in a round, below which one thread does the work: handing a piece over costs as much as some
-10,000 rows."""
+_WORTH_SHARING = 1 << 17
+"""Rows to be derived in a round and left out again, below which one thread does the work: handing a piece over costs as
+much as some 10,000 rows."""
 
 _PIECE = 1 << 17
 """Rows to be derived in one piece."""
@@ -31,8 +32,6 @@ _WINDOW = 8
 
 _MOST_NEW = 1 << 21
 """New rows of one piece after which it pauses, so that they are added before memory runs out."""
-
-_FIRST_GUESS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,53 +46,83 @@ class Task:
         return self.body.run(iter(batches), self.evaluation)
 
 
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What a body was seen to do: rows derived from each row it started with, and the share of them that were known."""
+
+    fan_out: float
+    known: float
+
+
 @dataclass(slots=True)
 class Progress:
-    """What a task starts from, how many rows each of them was seen to derive before, and how many it has derived."""
+    """What a task has yet to start from, what it has started from, and what it has derived."""
 
     task: Task
-    morsels: list[Batch]
-    start: int
-    fan_out: float
+    waiting: list[Batch]
+    started: int = 0
     derived: int = 0
+
+    def take(self, morsels: int | None = None) -> list[Batch]:
+        """The next `morsels` of those that wait, or all."""
+        taken, self.waiting = self.waiting[:morsels], self.waiting[morsels:] if morsels is not None else []
+        self.started += sum(batch.size for batch in taken)
+        return taken
 
 
 class Team:
-    """`jobs` threads. It remembers how many rows a body derived from each row it started with, to cut good pieces."""
+    """`jobs` threads. It remembers the habits of bodies, to see what is worth sharing and to cut good pieces."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._pool = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
-        self._fan_outs: dict[int, float] = {}
+        self._habits: dict[int, Habit] = {}
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows, int]]:
         """The rows that each task gives, some at a time, with the number of rows that were derived.
 
         The caller must stage them before it asks for more.
         """
-        work = [self._begin(task) for task in tasks]
-        if self._pool is None or sum(each.start * each.fan_out for each in work) < _WORTH_SHARING:
-            results = _alone(work)
-        else:
-            results = self._shared(self._pool, work)
-        for each, rows, count in results:
+        work = [Progress(task, list(task.body.source.morsels(task.evaluation))) for task in tasks]
+        for each, rows, count in _alone(work) if self._pool is None else self._together(self._pool, work):
             each.derived += count
             yield each.task, rows, count
-        for each in work:
-            if each.start:
-                self._fan_outs[id(each.task.body)] = each.derived / each.start
 
     def forget(self) -> None:
         """Drops what is known about bodies, because they are translated anew."""
-        self._fan_outs.clear()
+        self._habits.clear()
 
-    def _begin(self, task: Task) -> Progress:
-        morsels = list(task.body.source.morsels(task.evaluation))
-        start = sum(morsel.size for morsel in morsels)
-        return Progress(task, morsels, start, self._fan_outs.get(id(task.body), _FIRST_GUESS))
+    def _together(self, pool: ThreadPoolExecutor, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
+        before = {id(each.task.head): each.task.head.count for each in work}
+        strangers = [each for each in work if id(each.task.body) not in self._habits]
+        if strangers:
+            yield from _alone(strangers, morsels=1)
+            self._learn(work, before)
+        if sum(self._known_rows(each) for each in work) < _WORTH_SHARING:
+            yield from _alone(work)
+        else:
+            yield from self._shared(pool, work)
+        self._learn(work, before)
+
+    def _learn(self, work: list[Progress], before: dict[int, int]) -> None:
+        """Notes what the bodies did. New rows of a head are credited to its bodies by what they derived."""
+        derived: dict[int, int] = defaultdict(int)
+        for each in work:
+            derived[id(each.task.head)] += each.derived
+        for each in work:
+            head = each.task.head
+            head.settle()
+            if each.started and derived[id(head)]:
+                known = 1 - (head.count - before[id(head)]) / derived[id(head)]
+                self._habits[id(each.task.body)] = Habit(each.derived / each.started, known)
+
+    def _known_rows(self, each: Progress) -> float:
+        """How many known rows a task is expected to derive from what it has yet to start from."""
+        habit = self._habits.get(id(each.task.body))
+        return sum(batch.size for batch in each.waiting) * habit.fan_out * habit.known if habit else 0.0
 
     def _shared(self, pool: ThreadPoolExecutor, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
-        streams = deque((each, each.task.run([piece])) for each in work for piece in _pieces(each, self._jobs))
+        streams = deque((each, each.task.run([piece])) for each in work for piece in self._pieces(each))
         while streams:
             window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self._jobs))]
             unfinished = []
@@ -108,20 +137,22 @@ class Team:
                 each.task.head.settle()
             streams.extendleft(reversed(unfinished))
 
+    def _pieces(self, each: Progress) -> Iterator[Batch]:
+        """The rows that a task starts from, in pieces that derive about as much each."""
+        morsels = each.take()
+        habit = self._habits.get(id(each.task.body))
+        wanted = int(_PIECE / max(habit.fan_out, 1e-3)) if habit else _PIECE
+        piece = max(1, min(wanted, MORSEL, -(-sum(batch.size for batch in morsels) // self._jobs)))
+        for morsel in morsels:
+            for begin in range(0, morsel.size, piece):
+                yield Batch(morsel.rows[begin : begin + piece], morsel.names)
 
-def _alone(work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
+
+def _alone(work: list[Progress], morsels: int | None = None) -> Iterator[tuple[Progress, Rows, int]]:
+    """What each task gives from its next `morsels`, or from all, derived by one thread."""
     for each in work:
-        for rows in each.task.run(each.morsels):
+        for rows in each.task.run(each.take(morsels)):
             yield each, rows, rows.shape[0]
-
-
-def _pieces(each: Progress, jobs: int) -> Iterator[Batch]:
-    """The rows that a task starts from, in pieces that derive about as much each."""
-    wanted = int(_PIECE / max(each.fan_out, 1e-3))
-    piece = max(1, min(wanted, MORSEL, -(-each.start // jobs)))
-    for morsel in each.morsels:
-        for begin in range(0, morsel.size, piece):
-            yield Batch(morsel.rows[begin : begin + piece], morsel.names)
 
 
 def _take(stream: Iterator[Rows], head: Relation) -> tuple[list[tuple[Rows, int]], bool]:
