@@ -47,7 +47,7 @@ def by_engine(checked: CheckedProgram, facts: Facts, jobs: int = 1) -> Answer:
 
     Threads share the work even where there is so little of it that one would do it alone.
     """
-    with mock.patch.multiple(team, _WORTH_SHARING=1, _PIECE=2), tidelog.open(checked, jobs=jobs) as db:
+    with mock.patch.multiple(team, _WORTH_SHARING=0, _TRIAL=0, _PIECE=2), tidelog.open(checked, jobs=jobs) as db:
         for name, rows in facts.items():
             db.insert(name, list(rows))
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.statistics import Statistics
+from tidelog.schema import Schema
 
 Watch: TypeAlias = Callable[[RulePlan, int], None]
 """Called now and then while a rule runs, with the rows derived since the last call. It may raise to stop the run."""
@@ -18,36 +19,92 @@ def unwatched(_rule: RulePlan, _rows: int) -> None:
     """A watch that does nothing."""
 
 
-class Backend(Protocol):
-    """Tables for a program's relations. Columns of a table have the kinds of the schema (see `facts.columns`).
+class Facts(Protocol):
+    """Different rows of one relation, stored or not, wherever the backend has them."""
 
-    A round: `derive` stages the rows that are neither stored nor staged yet; `advance` makes what is staged the delta.
-    """
+    def __len__(self) -> int: ...
+
+    def union(self, other: Self, /) -> Self:
+        """The facts of either."""
+        ...
+
+    def minus(self, other: Self, /) -> Self:
+        """The facts that `other` has not."""
+        ...
+
+
+class Tables(Protocol):
+    """Tables for a program's relations. Columns of a table have the kinds of the schema (see `facts.columns`)."""
+
+    def declare(self, schemas: Mapping[str, Schema]) -> None:
+        """Makes room for relations that are not there yet."""
+        ...
 
     def insert(self, relation: str, rows: pa.Table) -> int:
         """Adds `rows` to the stored table and returns how many were new. They count as old, not as delta."""
         ...
 
-    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
-        """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
+    def facts(self, relation: str, rows: pa.Table | None = None) -> Facts:
+        """`rows` as facts of the relation, or all that are stored."""
         ...
 
-    def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
-        """Stores what is staged as the new delta of each relation (the former delta becomes old); its sizes."""
+    def stored(self, relation: str, facts: Facts) -> Facts:
+        """Those of `facts` that are stored."""
         ...
 
-    def table(self, relation: str) -> pa.Table:
-        """All stored rows."""
+    def exchange(self, relation: str, came: Facts, went: Facts) -> None:
+        """Stores facts that are not stored yet, as old ones, and removes facts that are."""
         ...
 
-    def count(self, relation: str) -> int:
-        """How many rows are stored."""
+    def table(self, relation: str, facts: Facts | None = None) -> pa.Table:
+        """All stored rows, or those of `facts`."""
         ...
 
     def clear(self, relation: str) -> None:
         """Forgets every row of `relation`."""
         ...
 
+
+class Engine(Protocol):
+    """Runs rule plans over the tables.
+
+    A round: `derive` stages the rows that are neither stored nor staged yet; `advance` makes what is staged the delta.
+    A question: `mark` says what it is about, and `collect` gives the answers and stores nothing.
+    """
+
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+        """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
+        ...
+
+    def stage(self, relation: str, facts: Facts) -> None:
+        """Stages those of `facts` that are neither stored nor staged yet."""
+        ...
+
+    def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
+        """Stores what is staged as the new delta of each relation (the former delta becomes old); its sizes."""
+        ...
+
+    def delta(self, relation: str) -> Facts:
+        """The delta of `relation`."""
+        ...
+
+    def mark(self, relation: str, facts: Facts) -> None:
+        """Makes `facts` the marked rows of `relation`."""
+        ...
+
+    def collect(
+        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
+    ) -> Mapping[str, Facts]:
+        """What each plan derives from what is stored and marked, by head.
+
+        With `most_matches` it may leave answers out: each join need look at no more matches of a row than that.
+        """
+        ...
+
     def statistics(self) -> Statistics:
         """What `order_joins` asks."""
         ...
+
+
+class Backend(Tables, Engine, Protocol):
+    """Where a program's relations are kept and its rules are run."""

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.buffers import SIZE, borrow, give_back
-from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids, unknown_bits
-from tidelog.kernels.row_table import find_rows, number_rows, rehash_rows
-from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, unknown_words
+from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids, remove_bits, unknown_bits
+from tidelog.kernels.row_table import find_rows, move_rows, number_rows, remove_rows
+from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, remove_words, spread_words, unknown_words
 
 Rows = npt.NDArray[np.int32]
 Keys = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class Membership(Protocol):
     def add(self, rows: Rows, out: Rows, found: int) -> int:
         """Adds `rows`; writes those that are new to `out` from `found` on, and returns the new `found`.
 
-        `out` begins with all rows that were added before, and has room for all of `rows` and one more.
+        `out` has room for all of `rows` and one more behind `found`.
         """
         ...
 
@@ -40,6 +40,10 @@ class Membership(Protocol):
 
     def unknown(self, rows: Rows) -> Rows:
         """Those of `rows` that are not in the set. Threads may ask while nobody adds rows."""
+        ...
+
+    def remove(self, rows: Rows) -> None:
+        """Takes `rows`, which are in the set, out of it."""
         ...
 
 
@@ -64,6 +68,9 @@ class IdSet:
 
     def unknown(self, rows: Rows) -> Rows:
         return np.ascontiguousarray(rows[~self.contains(rows)])
+
+    def remove(self, rows: Rows) -> None:
+        self._seen[rows.reshape(-1)] = 0
 
 
 class PairSet:
@@ -92,7 +99,7 @@ class PairSet:
             found = self._add_words(keys, packed, found)
         self.count += found - before
         if self._bits is None and self._bits_pay():
-            self._turn_into_bits(packed[:found])
+            self._turn_into_bits()
         return found
 
     def contains(self, rows: Rows) -> Mask:
@@ -117,6 +124,14 @@ class PairSet:
             give_back(lent)
         return result
 
+    def remove(self, rows: Rows) -> None:
+        keys = np.ascontiguousarray(rows).view(np.int64).reshape(-1)
+        if self._bits is not None:
+            remove_bits(self._bits, self._stride, keys)
+        else:
+            remove_words(self._entries, keys)
+        self.count -= keys.size
+
     def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
         reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)
         while reached < keys.size:
@@ -138,11 +153,11 @@ class PairSet:
         size = self._ranges[0] * ((self._ranges[1] + 7) // 8)
         return self._used > _SMALLEST and size <= max(_FEW_BYTES, self._entries.nbytes)
 
-    def _turn_into_bits(self, keys: Keys) -> None:
+    def _turn_into_bits(self) -> None:
         # A little more than the ids seen so far, because ids often still arrive.
         self._stride = (self._ranges[1] + self._ranges[1] // 8 + 7) // 8
         self._bits = np.zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
-        insert_bits(self._bits, self._stride, keys, np.empty(keys.size + 1, np.int64), 0)
+        spread_words(self._entries, self._bits, self._stride)
         self._entries = _free_entries(_SMALLEST)
         self._used = 0
 
@@ -177,6 +192,15 @@ class RowSet:
     def unknown(self, rows: Rows) -> Rows:
         return np.ascontiguousarray(rows[~self.contains(rows)])
 
+    def remove(self, rows: Rows) -> None:
+        self.withdraw(rows)
+
+    def withdraw(self, rows: Rows) -> Rows:
+        """Takes `rows` out of the set; returns the number that each had, -1 for rows that were not in it."""
+        numbers = np.empty(rows.shape[0], np.int32)
+        remove_rows(self._slots, self.rows, rows, self._columns, numbers)
+        return numbers
+
     def number(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, looked at through `columns`; new rows get new numbers."""
         numbers = np.empty(batch.shape[0], np.int32)
@@ -201,7 +225,7 @@ class RowSet:
         rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
         rows[: self.count] = self.rows[: self.count]
         slots = np.full(size, EMPTY, np.int64)
-        rehash_rows(slots, rows, self.count, self._columns)
+        move_rows(self._slots, slots, rows, self._columns)
         self.rows, self._slots = rows, slots
 
 

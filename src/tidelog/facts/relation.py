@@ -2,6 +2,8 @@
 
 0 ……………… old ……………… | …… delta …… | …… staged ……
                       delta_start    stored          count
+
+A row that is removed stays where it is, dead, until so many are that the others are moved together.
 """
 
 from __future__ import annotations
@@ -9,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
-from tidelog.facts.membership import IdSet, PairSet, Rows, RowSet, membership_for
+from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, membership_for
 from tidelog.kernels import jit
+
+Numbers = npt.NDArray[np.int32]
 
 _SMALLEST = 64
 _GATHER = 1 << 16
 _GROWTH = 4
+_MANY_DEAD = 1 << 12
 
 
 class Relation:
@@ -24,6 +30,7 @@ class Relation:
     def __init__(self, arity: int) -> None:
         self.arity = arity
         self.width = max(1, arity)
+        self.generation = 0
         self.clear()
 
     def clear(self) -> None:
@@ -31,8 +38,19 @@ class Relation:
         self.rows: Rows = np.empty((_SMALLEST, self.width), np.int32)
         self.count = self.stored = self.delta_start = 0
         self._membership: IdSet | PairSet | RowSet | None = None
+        self._numbering: RowSet | None = None
         self._waiting: list[Rows] = []
         self._waiting_rows = 0
+        self._dead: Mask | None = None
+        self.removals: list[Numbers] = []
+        self.removed = 0
+        self.generation += 1
+        self._set_eras([0], [0])
+
+    @property
+    def size(self) -> int:
+        """How many rows are stored."""
+        return self.stored - self.removed
 
     @property
     def membership(self) -> IdSet | PairSet | RowSet:
@@ -41,6 +59,7 @@ class Relation:
         if self._membership is None:
             # Threads may ask at once: nobody may see the set before it is full. The rows are all new to it, so that
             # each is written to where it stands.
+            assert self._dead is None, "a relation that rows were removed from has a set"
             made = membership_for(self.width)
             self._reserve(self.count + 1)
             made.add(self.rows[: self.count], self.rows, 0)
@@ -51,6 +70,19 @@ class Relation:
     def has_membership(self) -> bool:
         """Whether the set of all rows is at hand already."""
         return self._membership is not None
+
+    @property
+    def numbering(self) -> RowSet:
+        """The number of each row, for who asks by row. It is made when rows are to be removed for the first time."""
+        if self._numbering is None:
+            assert self._dead is None, "a relation that rows were removed from knows their numbers"
+            held = self.membership
+            if isinstance(held, RowSet):
+                self._numbering = held
+            else:
+                self._numbering = RowSet(self.width)
+                self._numbering.number(self.rows[: self.count], np.arange(self.width))
+        return self._numbering
 
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
@@ -73,11 +105,18 @@ class Relation:
         self._waiting, self._waiting_rows = [], 0
         jit.work(rows.shape[0])
         self._reserve(self.count + rows.shape[0] + 1)
+        before = self.count
         self.count = self.membership.add(np.ascontiguousarray(rows), self.rows, self.count)
+        if self._numbering is not None and self._numbering is not self._membership:
+            self._numbering.number(self.rows[before : self.count], np.arange(self.width))
 
-    def advance(self) -> int:
-        """Makes what is staged the delta, and the former delta old; returns the size of the new delta."""
+    def advance(self, era: int = 0) -> int:
+        """Makes what is staged the delta, and the former delta old; returns the size of the new delta.
+
+        Rows that come at the same time are of one `era`; later ones must not have a lower one.
+        """
         self.settle()
+        self._begin_era(era)
         self.delta_start, self.stored = self.stored, self.count
         return self.stored - self.delta_start
 
@@ -91,19 +130,71 @@ class Relation:
         self.delta_start = self.stored = self.count
         return self.count
 
-    def insert(self, rows: Rows) -> int:
+    def insert(self, rows: Rows, era: int = 0) -> int:
         """Adds old rows, outside of any round; returns how many were new."""
         self.stage(rows)
-        return self.keep_staged()
+        return self.keep_staged(era)
 
-    def keep_staged(self) -> int:
+    def keep_staged(self, era: int = 0) -> int:
         """Makes what is staged old, outside of any round; returns how many rows that are."""
         self.settle()
         new = self.count - self.stored
-        if not self.stored:
-            self._membership = None
+        if not self.stored and self._dead is None:
+            self._membership = self._numbering = None
+        self._begin_era(era)
         self.delta_start = self.stored = self.count
         return new
+
+    def remove(self, rows: Rows) -> None:
+        """Removes stored `rows`, which are all different and all there."""
+        if not rows.shape[0]:
+            return
+        jit.work(rows.shape[0])
+        numbers = self.numbering.withdraw(np.ascontiguousarray(rows))
+        if self._membership is not self._numbering:
+            self.membership.remove(rows)
+        if self._dead is None:
+            self._dead = np.zeros(self.rows.shape[0], np.bool_)
+        self._dead[numbers] = True
+        self.removals.append(numbers)
+        self.removed += numbers.size
+
+    def compact(self) -> None:
+        """Moves the living rows together if most are dead. Row numbers change; what is known by them must go."""
+        if self.removed < max(_MANY_DEAD, self.size):
+            return
+        assert self.delta_start == self.stored == self.count
+        living = self.living(0, self.stored)
+        eras = self.eras_of(np.flatnonzero(~self._dead[: self.stored]) if self._dead is not None else np.empty(0, int))
+        self.clear()
+        self.insert_different([living])
+        changes = np.flatnonzero(np.diff(eras, prepend=-1))
+        self._set_eras(changes.tolist() or [0], eras[changes].tolist() or [0])
+
+    def living(self, start: int, end: int) -> Rows:
+        """The rows from number `start` up to `end` that were not removed."""
+        rows = self.rows[start:end]
+        return rows if self._dead is None else np.ascontiguousarray(rows[~self._dead[start:end]])
+
+    def dead(self, start: int, end: int) -> Mask | None:
+        """Which of these rows were removed; None if no row ever was."""
+        return None if self._dead is None else self._dead[start:end]
+
+    def eras_of(self, numbers: npt.NDArray[np.integer]) -> Numbers:
+        """The era of each row, by its number."""
+        starts, eras = self._era_arrays
+        if starts.size != len(self._eras):
+            self._era_arrays = starts, eras = np.array(self._era_starts), np.array(self._eras, np.int32)
+        return eras[np.searchsorted(starts, numbers, "right") - 1]
+
+    def _set_eras(self, starts: list[int], eras: list[int]) -> None:
+        self._era_starts, self._eras = starts, eras
+        self._era_arrays = np.array(starts), np.array(eras, np.int32)
+
+    def _begin_era(self, era: int) -> None:
+        if self.count > self.stored and era != self._eras[-1]:
+            self._era_starts.append(self.stored)
+            self._eras.append(era)
 
     def _reserve(self, room: int) -> None:
         if room > self.rows.shape[0]:
@@ -111,3 +202,7 @@ class Relation:
             rows = np.empty((max(room, _GROWTH * self.count), self.width), np.int32)
             rows[: self.count] = self.rows[: self.count]
             self.rows = rows
+        if self._dead is not None and self._dead.size < self.rows.shape[0]:
+            dead = np.zeros(self.rows.shape[0], np.bool_)
+            dead[: self._dead.size] = self._dead
+            self._dead = dead

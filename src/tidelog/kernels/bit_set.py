@@ -59,6 +59,18 @@ def unknown_bits(bits, stride, keys, out):
 
 
 @kernel
+def remove_bits(bits, stride, keys):
+    """Takes packed pairs out of the set; pairs outside its range are not in it."""
+    sources = bits.size // stride
+    for i in range(keys.size):
+        source = keys[i] & 0xFFFFFFFF
+        target = keys[i] >> 32
+        if source < sources and (target >> 3) < stride:
+            place = source * stride + (target >> 3)
+            bits[place] = bits[place] & np.uint8(255 - (1 << (target & 7)))
+
+
+@kernel
 def insert_ids(seen, ids, out, found):
     """Marks `ids` in `seen` (a byte each); writes the new ones to `out` from `found` on, returns the new `found`."""
     for i in range(ids.size):

@@ -2,6 +2,7 @@
 
 For group g: starts[g] is where its block begins in `payload`, counts[g] how many rows it has, olds[g] how many of them
 are old (not in the current delta), rooms[g] how many fit. `payload` holds the columns that are not part of the key.
+A row whose group is negative is left out. A column that is negative stands for the number of the row.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
     width = columns.size
     for i in range(start, groups.size):
         group = groups[i]
+        if group < 0:
+            continue
         count = counts[group]
         if count == rooms[group] and width:
             size = 1
@@ -43,7 +46,7 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
             rooms[group] = 1 << size
         place = starts[group] + count
         for c in range(width):
-            payload[place, c] = rows[first_row + i, columns[c]]
+            payload[place, c] = rows[first_row + i, columns[c]] if columns[c] >= 0 else first_row + i
         counts[group] = count + 1
     return groups.size, tail
 
@@ -70,7 +73,8 @@ def _leave_place(payload, begin, room, free):
 def lay_out_blocks(groups, starts, rooms):
     """Gives each group of an empty index exactly the room that the rows numbered `groups` need; returns the tail."""
     for i in range(groups.size):
-        rooms[groups[i]] += 1
+        if groups[i] >= 0:
+            rooms[groups[i]] += 1
     tail = 0
     for group in range(rooms.size):
         starts[group] = tail
@@ -82,7 +86,35 @@ def lay_out_blocks(groups, starts, rooms):
 def set_old(groups, counts, olds):
     """Makes every row of these groups old."""
     for i in range(groups.size):
-        olds[groups[i]] = counts[groups[i]]
+        if groups[i] >= 0:
+            olds[groups[i]] = counts[groups[i]]
+
+
+@kernel
+def remove_from_blocks(groups, rows, numbers, columns, starts, counts, olds, payload):
+    """Takes rows[numbers[i]] out of the block of groups[i]; the rows behind it move up."""
+    width = columns.size
+    for i in range(groups.size):
+        group = groups[i]
+        begin = starts[group]
+        end = begin + counts[group]
+        place = begin
+        while width and not _stands_at(payload, place, rows, numbers[i], columns):
+            place += 1
+        if place - begin < olds[group]:
+            olds[group] -= 1
+        for j in range(place, end - 1):
+            for c in range(width):
+                payload[j, c] = payload[j + 1, c]
+        counts[group] -= 1
+
+
+@kernel
+def _stands_at(payload, place, rows, number, columns):
+    for c in range(columns.size):
+        if payload[place, c] != (rows[number, columns[c]] if columns[c] >= 0 else number):
+            return False
+    return True
 
 
 @kernel

@@ -81,6 +81,31 @@ def unknown_words(entries, keys, out):
 
 
 @kernel
+def remove_words(entries, keys):
+    """Takes `keys` out of the set. A word stays where it is, also without bits."""
+    mask = entries.size // 2 - 1
+    for i in range(keys.size):
+        word = keys[i] & WORD
+        place = _place_of(word, mask)
+        while entries[2 * place] != word and entries[2 * place] != EMPTY:
+            place = (place + 1) & mask
+        if entries[2 * place] == word:
+            entries[2 * place + 1] &= ~(np.int64(1) << ((keys[i] >> 32) & 63))
+
+
+@kernel
+def spread_words(entries, bits, stride):
+    """Sets the bit of each pair of the set: bit b of the `stride` bytes at a * stride for the pair (a, b)."""
+    for i in range(0, entries.size, 2):
+        if entries[i] != EMPTY:
+            place = (entries[i] & 0xFFFFFFFF) * stride + (entries[i] >> 35)
+            for byte in range(8):
+                held = (entries[i + 1] >> (8 * byte)) & 255
+                if held:
+                    bits[place + byte] = bits[place + byte] | np.uint8(held)
+
+
+@kernel
 def move_words(entries, target):
     """Puts all entries into the larger, empty `target`."""
     mask = target.size // 2 - 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from time import monotonic
 
 from tidelog.backends.protocol import Backend
@@ -11,6 +12,7 @@ from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
+from tidelog.plan.walk import relations_read
 
 BETWEEN_LOOKS = 0.05
 """Seconds between two looks at memory: a look costs more than a small round."""
@@ -27,6 +29,7 @@ def materialize(
     It may be stopped at any point, by a limit, an error or an interrupt. Every row stored by then does follow, and a
     second call goes on from there.
     """
+    backend.declare(plan.hidden)
     run = Run(plan, backend, limits, observer)
     for number, stratum in enumerate(plan.strata, start=1):
         observer.stratum_started(number, stratum)
@@ -37,12 +40,14 @@ def materialize(
 class Run:
     """One materialization: what it reads and writes, and what it has used up so far."""
 
-    def __init__(self, plan: Plan, backend: Backend, limits: Limits, observer: Observer) -> None:
+    def __init__(
+        self, plan: Plan, backend: Backend, limits: Limits, observer: Observer, ordering: Ordering | None = None
+    ) -> None:
         self._size_limits = plan.size_limits
         self._backend = backend
         self._limits = limits
         self.observer = observer
-        self._ordering = Ordering(backend, observer)
+        self._ordering = ordering or Ordering(backend, observer)
         self._started = monotonic()
         self.rows = 0
         self._memory = 0
@@ -56,7 +61,7 @@ class Run:
         known = self._sizes(stratum)
         before = sum(known.values())
         rounds = 0
-        delta = self._round(number, rounds, stratum, stratum.once, known)
+        delta = self._round(number, rounds, stratum, (*self._filled(stratum.given), *stratum.once), known)
         if before and stratum.first:
             rounds += 1
             delta = self._round(number, rounds, stratum, stratum.first, known)
@@ -64,6 +69,25 @@ class Run:
             rounds += 1
             delta = self._round(number, rounds, stratum, awake(stratum.rounds, delta), known)
         return rounds, sum(known.values()) - before
+
+    def _filled(self, given: tuple[RulePlan, ...]) -> Iterator[RulePlan]:
+        """The rules of `given` that have something to take over."""
+        statistics = self._backend.statistics()
+        return (
+            rule for rule in given if any(statistics.rows(name, Version.FULL) for name in relations_read(rule.node))
+        )
+
+    def ordered(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
+        """`rules`, each with its joins ordered for the sizes that relations have now."""
+        return self._ordering.of(rules)
+
+    def watch(self, number: int, rounds: int, stratum: StratumPlan) -> RoundWatch:
+        """Something that looks at the limits while a round runs."""
+        return RoundWatch(number, rounds, stratum, self)
+
+    def round(self, number: int, rounds: int, stratum: StratumPlan, rules: tuple[RulePlan, ...]) -> Mapping[str, int]:
+        """The number of new rows of each relation after `rules` ran once."""
+        return self._round(number, rounds, stratum, rules, defaultdict(int))
 
     def _sizes(self, stratum: StratumPlan) -> dict[str, int]:
         statistics = self._backend.statistics()

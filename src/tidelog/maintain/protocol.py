@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
@@ -40,6 +41,25 @@ class Limits:
         for name in ("rounds", "rows", "seconds", "memory"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"the limit on {name} must be above 0, not {getattr(self, name)}")
+
+
+class Strategy(Enum):
+    """How an update decides whether a fact in doubt stays.
+
+    DRED looks only at rules that use nothing of the fact's stratum, so it deletes too much and brings it back.
+    BACKWARD_FORWARD looks for another derivation first.
+    """
+
+    DRED = "dred"
+    BACKWARD_FORWARD = "backward-forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """How derived facts are kept true. Answers never depend on it."""
+
+    modules: bool = True
+    strategy: Strategy = Strategy.BACKWARD_FORWARD
 
 
 class Observer(Protocol):

@@ -13,7 +13,19 @@ from math import prod
 from typing import assert_never
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Test
-from tidelog.plan.nodes import Antijoin, Distinct, Extend, GroupJoin, Range, Scan, Select, Union, Values, Version
+from tidelog.plan.nodes import (
+    ERA,
+    Antijoin,
+    Distinct,
+    Extend,
+    GroupJoin,
+    Range,
+    Scan,
+    Select,
+    Union,
+    Values,
+    Version,
+)
 from tidelog.plan.spine import UNIT, Operation, Source, is_ready, put
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import columns_of
@@ -49,13 +61,15 @@ class Estimator:
 
     def __init__(self, sources: tuple[Source, ...], sizes: Mapping[int, float], statistics: Statistics) -> None:
         self.sources = sources
-        self.columns = tuple(frozenset(columns_of(source)) for source in sources)
+        self.columns = tuple(frozenset(columns_of(source)) - {ERA} for source in sources)
         places = Counter(name for columns in self.columns for name in columns)
         self._shared = frozenset(name for name, count in places.items() if count > 1)
         self._sizes = sizes
         self._statistics = statistics
         self._distinct: dict[tuple[str, tuple[int, ...]], float] = {}
-        self._has_delta = any(isinstance(each, Scan) and each.version is Version.DELTA for each in sources)
+        self._has_delta = any(
+            isinstance(each, Scan) and each.version in (Version.DELTA, Version.MARKED) for each in sources
+        )
 
     def start(self, others: tuple[Operation, ...]) -> Prefix:
         """The empty order: one row, with what can be said about it already."""
@@ -94,6 +108,7 @@ class Estimator:
                 assert_never(source)
 
     def _scan_matches(self, scan: Scan, prefix: Prefix) -> tuple[float, dict[str, float]]:
+        scan = without_era(scan)
         rows = float(self._statistics.rows(scan.relation, scan.version))
         constant = tuple(place for place, column in enumerate(scan.columns) if isinstance(column, Constant))
         bound = {
@@ -151,6 +166,11 @@ class Estimator:
                 case Antijoin():
                     rows *= ANTIJOIN_SHARE
         return replace(prefix, rows=rows, values=values, waiting=tuple(waiting))
+
+
+def without_era(scan: Scan) -> Scan:
+    """`scan` without the column that is not the relation's: about its values nothing is known."""
+    return replace(scan, columns=scan.columns[:-1]) if scan.columns[-1:] == (ERA,) else scan
 
 
 def shared_matches(rows: float, columns: tuple[str, ...], prefix: Prefix) -> tuple[float, dict[str, float]]:

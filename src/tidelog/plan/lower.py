@@ -9,15 +9,21 @@ from tidelog.analysis.checked import CheckedProgram, SimpleRule, Stratum
 from tidelog.language.syntax_tree import Constant, OrderHint, Variable
 from tidelog.plan.differentiate import differentiate
 from tidelog.plan.lower_body import lower_body
-from tidelog.plan.nodes import Plan, Project, RulePlan, StratumPlan, Values
+from tidelog.plan.nodes import Plan, Project, RulePlan, Scan, StratumPlan, Values
 from tidelog.plan.passes.fold_constants import fold_term
 from tidelog.schema import Row, Schema
+from tidelog.span import NOWHERE
+
+GIVEN = -1
+"""The id of the rules that take over what was given to derived relations."""
 
 
 def lower(checked: CheckedProgram) -> Plan:
     """The plan of a program. Every rule is `Project(body, head terms)`, and so are the facts of a relation."""
     strata = tuple(lower_stratum(stratum, checked.schemas) for stratum in checked.strata)
-    return Plan(checked.schemas, strata, checked.size_limits)
+    given = [rule for stratum in strata for rule in stratum.given]
+    hidden = {given_to(rule.head): replace(checked.schemas[rule.head], relation=given_to(rule.head)) for rule in given}
+    return Plan(checked.schemas, strata, checked.size_limits, hidden)
 
 
 def lower_stratum(stratum: Stratum, schemas: Mapping[str, Schema]) -> StratumPlan:
@@ -39,8 +45,23 @@ def lower_stratum(stratum: Stratum, schemas: Mapping[str, Schema]) -> StratumPla
             rounds += with_hints(versions, rule.plan)
         else:
             once += with_hints((plan,), rule.plan)
-    given = [lower_facts(rule, rows, schemas[relation]) for relation, (rule, rows) in facts.items()]
-    return StratumPlan(stratum.relations, (*given, *once), tuple(rounds), stratum.closures, tuple(first))
+    stated = [lower_facts(rule, rows, schemas[relation]) for relation, (rule, rows) in facts.items()]
+    derived = dict.fromkeys(rule.head for rule in (*once, *first))
+    given = tuple(lower_given(schemas[relation]) for relation in derived)
+    return StratumPlan(stratum.relations, (*stated, *once), tuple(rounds), stratum.closures, tuple(first), given)
+
+
+def given_to(relation: str) -> str:
+    """The name of the relation that keeps what was given to a derived relation from outside."""
+    return f"{relation}@given"
+
+
+def lower_given(schema: Schema) -> RulePlan:
+    """The rule by which a derived relation has what was given to it."""
+    scan = Scan(given_to(schema.relation), schema.names)
+    head = Project(scan, tuple(Variable(name) for name in schema.names))
+    kinds = dict(zip(schema.names, schema.kinds, strict=True))
+    return RulePlan(GIVEN, schema.relation, head, NOWHERE, f"facts given to {schema.relation}", kinds)
 
 
 def fact_of(rule: SimpleRule) -> Row | None:

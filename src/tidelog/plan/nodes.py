@@ -18,11 +18,22 @@ from tidelog.span import NOWHERE, Span
 
 
 class Version(Enum):
-    """Which rows of a relation a scan reads. FULL is OLD and DELTA together."""
+    """Which rows of a relation a scan reads. FULL is OLD and DELTA together.
+
+    MARKED are rows that a question is about, whether they are stored or not. A scan of them may have one column more
+    than the relation, the era in which the row came. A scan of what is OLDER has that column too: it reads the rows of
+    the relation that came in an earlier era than the one bound there.
+    """
 
     FULL = "full"
     OLD = "old"
     DELTA = "delta"
+    MARKED = "marked"
+    OLDER = "older"
+
+
+ERA = "~era"
+"""The name of the column that a scan of MARKED or OLDER rows has behind those of the relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +177,7 @@ class StratumPlan:
     """`once` runs first; `rounds` (one plan for each delta version) run until nothing new comes.
 
     `first` has the rules of `rounds` with every scan FULL: it runs before the rounds when the relations had rows at the
-    start, because those rows are in no delta.
+    start, because those rows are in no delta. `given` takes over what was given to a derived relation from outside.
     """
 
     relations: tuple[str, ...]
@@ -174,10 +185,14 @@ class StratumPlan:
     rounds: tuple[RulePlan, ...]
     closures: tuple[ClosureGroup, ...] = ()
     first: tuple[RulePlan, ...] = ()
+    given: tuple[RulePlan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """`hidden` are the schemas of relations that only the engine knows."""
+
     schemas: Mapping[str, Schema]
     strata: tuple[StratumPlan, ...]
     size_limits: Mapping[str, int]
+    hidden: Mapping[str, Schema] = field(default_factory=dict)

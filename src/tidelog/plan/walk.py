@@ -185,6 +185,7 @@ def map_rules(plan: Plan, rewrite: Callable[[RulePlan], RulePlan]) -> Plan:
             once=tuple(map(rewrite, stratum.once)),
             first=tuple(map(rewrite, stratum.first)),
             rounds=tuple(map(rewrite, stratum.rounds)),
+            given=tuple(map(rewrite, stratum.given)),
         )
 
     return replace(plan, strata=tuple(map(of_stratum, plan.strata)))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.kernels.row_table import EMPTY, find_rows, number_rows, rehash_rows
+from tidelog.kernels.row_table import EMPTY, find_rows, number_rows, move_rows
 from unit.kernels.forms import run_both
 
 ids = st.one_of(st.integers(0, 2), st.integers(2**31 - 3, 2**31 - 1))
@@ -30,9 +30,10 @@ def test_equal_rows_get_equal_numbers(rows, questions, order):
         reached, count = run_both(number_rows, slots, table, count, batch, columns, reached, len(rows), numbers)
         if reached == len(rows):
             break
-        slots = np.full(2 * slots.size, EMPTY, np.int64)
+        larger = np.full(2 * slots.size, EMPTY, np.int64)
         table = np.concatenate([table, np.zeros_like(table)])
-        run_both(rehash_rows, slots, table, count, np.arange(width))
+        run_both(move_rows, slots, larger, table, np.arange(width))
+        slots = larger
     known = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     assert numbers.tolist() == [known[key] for key in keys]
     assert [tuple(row) for row in table[:count].tolist()] == list(known)

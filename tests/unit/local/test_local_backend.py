@@ -269,7 +269,8 @@ def test_an_aggregate_fails_only_where_a_row_asks_for_it(tables):
 @pytest.mark.parametrize("form", TIERS)
 def test_threads_give_the_same_rows(form, monkeypatch):
     monkeypatch.setattr(team_file, "_MOST_NEW", 100)
-    monkeypatch.setattr(team_file, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(team_file, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(team_file, "_TRIAL", 0)
     edges = [(number, number * 7 % 1500) for number in range(1500)]
     joined = rule("two", Join(edge("x", "y"), edge("y", "z")), "x", "z")
     left_out = rule("rest", Antijoin(edge("x", "y"), Scan("known", ("x", "y"))), "x", "y")
@@ -305,7 +306,8 @@ def test_nothing_is_added_to_the_head_while_threads_ask_it(monkeypatch):
 
     monkeypatch.setattr(relation_file, "_GATHER", 50)
     monkeypatch.setattr(relation_file, "membership_for", lambda _: Watched())
-    monkeypatch.setattr(team_file, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(team_file, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(team_file, "_TRIAL", 0)
     monkeypatch.setattr(team_file, "_PIECE", 100)
     edges = [(number, number * 7 % 1500) for number in range(1500)]
     both = Tables({"edge": ((N, N), edges), "two": ((N, N), [])}, 2)
@@ -314,7 +316,8 @@ def test_nothing_is_added_to_the_head_while_threads_ask_it(monkeypatch):
 
 
 def test_threads_raise_the_error_of_the_expression(monkeypatch):
-    monkeypatch.setattr(team_file, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(team_file, "_WORTH_SHARING", 0)
+    monkeypatch.setattr(team_file, "_TRIAL", 0)
     both = Tables({"edge": ((N, N), [(each, each) for each in range(1500)]), "one": ((N,), [])}, 2)
     body = Extend(edge("x", "y"), "z", call("/", "x", call("-", "y", number(1234))), N)
     with pytest.raises(EvaluationError, match="x = 1234") as caught:

@@ -16,8 +16,9 @@ from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema, numbers_of
+from tidelog.facts.fact_set import FactSet, different
 from tidelog.facts.membership import Rows
-from tidelog.plan.nodes import Node, RulePlan
+from tidelog.plan.nodes import Node, RulePlan, Version
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Kind, Schema
 
@@ -29,29 +30,69 @@ class LocalBackend:
     """`Backend` in this process. `jobs` is the number of threads that share the work of a round."""
 
     def __init__(self, schemas: Mapping[str, Schema], jobs: int = 1) -> None:
-        self._schemas = schemas
+        self._schemas = dict(schemas)
         self._store = Store(schemas)
         self._bodies: dict[int, tuple[Node, Body]] = {}
         self._team = Team(jobs)
+        self._era = 0
+
+    def declare(self, schemas: Mapping[str, Schema]) -> None:
+        for name, schema in schemas.items():
+            if name not in self._schemas:
+                self._schemas[name] = schema
+                self._store.declare(schema)
 
     def insert(self, relation: str, rows: pa.Table) -> int:
         kinds = self._schemas[relation].kinds
         if not kinds:
-            return self._store.relations[relation].insert(np.zeros((rows.num_rows, 1), np.int32))
+            return self._store.relations[relation].insert(np.zeros((rows.num_rows, 1), np.int32), self._era)
         stored = self._store.relations[relation]
         if not stored.count and _is_ascending(rows, kinds):
             return stored.insert_different(self._encoded(rows, kinds))
         for batch in self._encoded(rows, kinds):
             stored.stage(batch)
-        return stored.keep_staged()
+        return stored.keep_staged(self._era)
 
-    def _encoded(self, rows: pa.Table, kinds: tuple[Kind, ...]) -> Iterator[Rows]:
-        """`rows` as ids, some at a time, so that what is needed in between stays small."""
-        for batch in rows.to_batches(max_chunksize=_LOADED):
-            ids = np.empty((batch.num_rows, len(kinds)), np.int32)
-            for number, kind in enumerate(kinds):
-                ids[:, number] = self._store.values.encode(kind, batch.column(number))
-            yield ids
+    def facts(self, relation: str, rows: pa.Table | None = None) -> FactSet:
+        if rows is None:
+            return FactSet(self._store.read(relation, Version.FULL).copy())
+        kinds = self._schemas[relation].kinds
+        if not kinds:
+            return FactSet(np.zeros((min(1, rows.num_rows), 1), np.int32))
+        return different([np.empty((0, len(kinds)), np.int32), *self._encoded(rows, kinds)])
+
+    def stored(self, relation: str, facts: FactSet) -> FactSet:
+        if not len(facts):
+            return facts
+        return FactSet(facts.rows[self._store.relations[relation].membership.contains(facts.rows)])
+
+    def exchange(self, relation: str, came: FactSet, went: FactSet) -> None:
+        stored = self._store.relations[relation]
+        if len(came):
+            self._era += 1
+            stored.insert(came.rows, self._era)
+        if len(went):
+            stored.remove(went.rows)
+            stored.compact()
+
+    def table(self, relation: str, facts: FactSet | None = None) -> pa.Table:
+        rows = self._store.read(relation, Version.FULL) if facts is None else facts.rows
+        schema = self._schemas[relation]
+        if not schema.arity:
+            return pa.table({"": pa.nulls(rows.shape[0])}).select([])
+        columns = [
+            self._store.values.decode(attribute.kind, np.ascontiguousarray(rows[:, number]))
+            for number, attribute in enumerate(schema.attributes)
+        ]
+        return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
+
+    def count(self, relation: str) -> int:
+        return self._store.relations[relation].size
+
+    def clear(self, relation: str) -> None:
+        self._store.clear(relation)
+        self._bodies.clear()
+        self._team.forget()
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         derived: dict[int, int] = {}
@@ -68,31 +109,42 @@ class LocalBackend:
             watch(rule, count)
         return derived
 
+    def stage(self, relation: str, facts: FactSet) -> None:
+        self._store.relations[relation].stage(facts.rows)
+
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
-        return {name: self._store.relations[name].advance() for name in relations}
+        self._era += 1
+        return {name: self._store.relations[name].advance(self._era) for name in relations}
 
-    def table(self, relation: str) -> pa.Table:
-        stored = self._store.relations[relation]
-        rows = stored.rows[: stored.stored]
-        schema = self._schemas[relation]
-        if not schema.arity:
-            return pa.table({"": pa.nulls(rows.shape[0])}).select([])
-        columns = [
-            self._store.values.decode(attribute.kind, np.ascontiguousarray(rows[:, number]))
-            for number, attribute in enumerate(schema.attributes)
-        ]
-        return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
+    def delta(self, relation: str) -> FactSet:
+        return FactSet(self._store.read(relation, Version.DELTA).copy())
 
-    def count(self, relation: str) -> int:
-        return self._store.relations[relation].stored
+    def mark(self, relation: str, facts: FactSet) -> None:
+        self._store.marked[relation] = facts.rows
 
-    def clear(self, relation: str) -> None:
-        self._store.clear(relation)
-        self._bodies.clear()
-        self._team.forget()
+    def collect(
+        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
+    ) -> Mapping[str, FactSet]:
+        found: dict[str, list[Rows]] = {}
+        for rule in rules:
+            evaluation = Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)
+            body = self._body(rule)
+            body.prepare(evaluation)
+            for rows in body.run(body.source.morsels(evaluation), evaluation):
+                watch(rule, rows.shape[0])
+                found.setdefault(rule.head, []).append(rows.copy())
+        return {head: different(batches) for head, batches in found.items()}
 
     def statistics(self) -> Statistics:
         return self._store
+
+    def _encoded(self, rows: pa.Table, kinds: tuple[Kind, ...]) -> Iterator[Rows]:
+        """`rows` as ids, some at a time, so that what is needed in between stays small."""
+        for batch in rows.to_batches(max_chunksize=_LOADED):
+            ids = np.empty((batch.num_rows, len(kinds)), np.int32)
+            for number, kind in enumerate(kinds):
+                ids[:, number] = self._store.values.encode(kind, batch.column(number))
+            yield ids
 
     def _body(self, rule: RulePlan) -> Body:
         """The steps of `rule`, translated when its plan is seen for the first time."""

@@ -44,6 +44,7 @@ class Body:
 
     def collect(self, evaluation: Evaluation) -> Rows:
         """All rows, in one array."""
+        evaluation = evaluation.complete()
         self.prepare(evaluation)
         found = list(self.run(self.source.morsels(evaluation), evaluation))
         return np.concatenate(found) if found else np.empty((0, max(1, len(self.names))), np.int32)

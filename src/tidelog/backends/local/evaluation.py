@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tidelog.backends.local.batch import Batch, Missing, Problem, without
@@ -31,6 +31,8 @@ class Evaluation:
     collects: bool = False
     keys: tuple[str, ...] = ()
     failures: list[tuple[Batch, Problem]] = field(default_factory=list)
+    most_matches: int | None = None
+    """How many matches of a row each join looks at, the oldest first, where some answers are enough."""
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -39,6 +41,10 @@ class Evaluation:
     def collecting(self, keys: tuple[str, ...]) -> Evaluation:
         """The same for the body of an aggregate: rows without a value are noted in `failures`, with their `keys`."""
         return Evaluation(self.store, self.rule, self.survivors, self.watch, collects=True, keys=keys)
+
+    def complete(self) -> Evaluation:
+        """The same for a part of which every row counts."""
+        return self if self.most_matches is None else replace(self, most_matches=None)
 
     def set_aside(self, batch: Batch, missing: Missing, rest: tuple[Part, ...]) -> Batch:
         """The rows of `batch` for which the expression has a value; the others are taken as `fail` says."""

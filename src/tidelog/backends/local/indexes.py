@@ -17,6 +17,7 @@ from tidelog.kernels.blocks import (
     lay_out_blocks,
     present_in_blocks,
     probe_blocks,
+    remove_from_blocks,
     set_old,
 )
 from tidelog.plan.nodes import Version
@@ -24,6 +25,12 @@ from tidelog.plan.nodes import Version
 Positions = npt.NDArray[np.int64]
 
 _TAIL = 1 << 10
+
+ROW_NUMBER = -1
+"""The column of an index that holds the number of the row."""
+
+_REMOVAL_WORTH = 4
+"""How much reading a row of a block takes less than indexing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +46,20 @@ class Matches:
 class Index:
     """The rows of `relation` by the values of its `key` columns; `payload_columns` are the others.
 
-    A key of one column is a group number as it stands, since ids are dense; wider keys are numbered.
+    A key of one column is a group number as it stands, since ids are dense; wider keys are numbered. `is_numbered` adds
+    the number of the row as the last column of the payload, ROW_NUMBER.
     """
 
-    def __init__(self, relation: Relation, key: tuple[int, ...]) -> None:
+    def __init__(self, relation: Relation, key: tuple[int, ...], *, is_numbered: bool = False) -> None:
         self._relation = relation
         self._key = np.array(key, np.int64)
-        self.payload_columns = tuple(column for column in range(relation.width) if column not in key)
+        others = tuple(column for column in range(relation.width) if column not in key)
+        self.payload_columns = (*others, ROW_NUMBER) if is_numbered else others
         self._columns = np.array(self.payload_columns, np.int64)
-        self._groups = RowSet(len(key)) if len(key) > 1 else None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._groups = RowSet(self._key.size) if self._key.size > 1 else None
         self._starts = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.int32)
         # While all rows are old and no block has room to spare, these two are the same array as the counts.
@@ -58,6 +70,8 @@ class Index:
         self._free = np.full(32, -1, np.int32)
         self._end = 0
         self._delta_start = 0
+        self._generation = self._relation.generation
+        self._removals = 0
 
     def probe(self, rows: Rows, columns: npt.NDArray[np.int64], version: Version) -> Matches:
         """The matches of each row of `rows`, whose `columns` hold the key."""
@@ -90,6 +104,10 @@ class Index:
     def catch_up(self) -> None:
         """Takes in the rows stored since the last look, and what has become old."""
         relation = self._relation
+        if self._generation != relation.generation:
+            self._forget()
+        if self._removals != len(relation.removals):
+            self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
             return
         self._append(self._end, relation.delta_start)
@@ -100,6 +118,26 @@ class Index:
             self._separate()
             self._append(max(self._end, relation.delta_start), relation.stored)
         self._end, self._delta_start = relation.stored, relation.delta_start
+
+    def _take_out(self) -> None:
+        """Takes out the rows removed since the last look; where that means reading too much, all is indexed again."""
+        relation = self._relation
+        gone = np.concatenate(relation.removals[self._removals :])
+        gone = gone[gone < self._end]
+        self._removals = len(relation.removals)
+        if not gone.size:
+            return
+        rows = relation.rows[gone]
+        groups = self._find_groups(rows, self._key)
+        if int(self._counts[groups].sum()) > _REMOVAL_WORTH * max(relation.size, _TAIL):
+            self._forget()
+            self._removals = len(relation.removals)
+            return
+        self._separate()
+        jit.work(gone.size)
+        remove_from_blocks(
+            groups, relation.rows, gone, self._columns, self._starts, self._counts, self._olds, self._payload
+        )
 
     def _append(self, start: int, end: int) -> None:
         if start >= end:
@@ -144,6 +182,9 @@ class Index:
         else:
             groups = np.ascontiguousarray(rows[:, self._key[0]]) if self._key.size else np.zeros(len(rows), np.int32)
             needed = int(groups.max(initial=-1)) + 1
+        dead = self._relation.dead(start, end)
+        if dead is not None:
+            groups = np.where(dead, np.int32(-1), groups)
         if needed > self._starts.size:
             room = max(needed, self._starts.size + self._starts.size // 2)
             self._starts = _longer(self._starts, room)

@@ -16,14 +16,13 @@ from tidelog.schema import Kind
 class OrderedIndex:
     """Some rows of a relation by the values of `key`, those of one key in ascending order of a numeric `column`.
 
-    It is a picture of these rows: when the relation has changed, a new one is made.
+    It is a picture of these rows: when the relation is in another `state`, a new one is made.
     """
 
     def __init__(
-        self, rows: Rows, bounds: tuple[int, int], key: tuple[int, ...], column: int, kind: Kind, values: Values
+        self, rows: Rows, state: tuple[int, ...], key: tuple[int, ...], column: int, kind: Kind, values: Values
     ) -> None:
-        self.bounds = bounds
-        rows = rows[bounds[0] : bounds[1]]
+        self.state = state
         jit.work(rows.shape[0])
         self._groups = RowSet(len(key))
         groups = self._groups.number(rows, np.array(key, np.int64)) if key else np.zeros(rows.shape[0], np.int32)

@@ -13,7 +13,8 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.steps import Pipeline
 from tidelog.facts.membership import Rows
-from tidelog.plan.nodes import Scan, Values, Version
+from tidelog.facts.relation import Relation
+from tidelog.plan.nodes import ERA, Scan, Values, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class OuterSource:
 
 @dataclass(frozen=True, slots=True)
 class ScanSource:
-    """The rows of a relation. Constants are looked up in an index, except in a delta, which is read once."""
+    """The rows of a relation. Constants are looked up in an index, except in what is small and read once."""
 
     scan: Scan
     constants: tuple[tuple[int, int], ...]
@@ -96,7 +97,7 @@ class ScanSource:
 
     @property
     def _is_looked_up(self) -> bool:
-        return bool(self.constants) and self.scan.version is not Version.DELTA
+        return bool(self.constants) and self.scan.version in (Version.FULL, Version.OLD)
 
     def _index(self, evaluation: Evaluation) -> Index:
         index = evaluation.store.index(self.scan.relation, tuple(column for column, _ in self.constants))
@@ -119,11 +120,11 @@ class ScanSource:
 
     def _rows(self, evaluation: Evaluation) -> tuple[Rows, dict[int, int]]:
         """The rows to read, and which column of them each column of the relation is."""
-        store = evaluation.store
-        relation = store.relations[self.scan.relation]
         if not self._is_looked_up:
-            low, high = store.bounds(self.scan.relation, self.scan.version)
-            return relation.rows[low:high], {column: column for column in range(relation.width)}
+            rows = evaluation.store.read(self.scan.relation, self.scan.version)
+            if self.scan.columns[-1:] == (ERA,):
+                rows = _with_eras(rows, evaluation.store.relations[self.scan.relation])
+            return rows, {column: column for column in range(rows.shape[1])}
         index = self._index(evaluation)
         key = np.array([[identity for _, identity in self.constants]], np.int32)
         matches = index.probe(key, np.arange(len(self.constants)), self.scan.version)
@@ -135,6 +136,12 @@ class ScanSource:
 
 
 Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource
+
+
+def _with_eras(rows: Rows, relation: Relation) -> Rows:
+    """`rows`, which are stored, with their eras as one more column."""
+    numbers = relation.numbering.find(rows, np.arange(relation.width))
+    return np.column_stack([rows[:, : relation.arity], relation.eras_of(numbers)])
 
 
 def _different(rows: Rows) -> Rows:

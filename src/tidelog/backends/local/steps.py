@@ -89,7 +89,8 @@ class Lookup:
         if not self.new and (not self.counts_rows or self.whole_rows is not None):
             yield keep_rows(batch, self.present(batch, evaluation), self.names)
             return
-        for joined in expanded(batch, self._matches(batch, evaluation), self._columns(), self._layout()):
+        matches = first_of(self._matches(batch, evaluation), evaluation.most_matches)
+        for joined in expanded(batch, matches, self._columns(), self._layout()):
             yield agreeing(joined, self.equal, self.names)
 
     def present(self, batch: Batch, evaluation: Evaluation) -> Mask:
@@ -105,11 +106,10 @@ class Lookup:
     def _matches(self, batch: Batch, evaluation: Evaluation) -> Matches:
         if self.index is not None:
             return self.index.probe(*probing(batch, self.arguments), self.version)
-        low, high = evaluation.store.bounds(self.relation, self.version)
-        begins = np.full(batch.size, low, np.int64)
-        lengths = np.full(batch.size, high - low, np.int64)
-        rows = evaluation.store.relations[self.relation].rows
-        return Matches(begins, lengths, rows, batch.size * (high - low))
+        rows = evaluation.store.read(self.relation, self.version)
+        begins = np.zeros(batch.size, np.int64)
+        lengths = np.full(batch.size, rows.shape[0], np.int64)
+        return Matches(begins, lengths, rows, batch.size * rows.shape[0])
 
     def _columns(self) -> dict[str, int]:
         """The payload column of each new name."""
@@ -407,6 +407,14 @@ def expanded(batch: Batch, matches: Matches, new: dict[str, int], names: tuple[s
         yield Batch(out, layout)
         if lent.shape[0] == SIZE:
             give_back(lent)
+
+
+def first_of(matches: Matches, most: int | None) -> Matches:
+    """At most so many matches of each row."""
+    if most is None:
+        return matches
+    lengths = np.minimum(matches.lengths, most)
+    return Matches(matches.begins, lengths, matches.payload, int(lengths.sum()))
 
 
 def agreeing(batch: Batch, pairs: tuple[tuple[str, str], ...], names: tuple[str, ...]) -> Batch:

@@ -24,6 +24,9 @@ _WORTH_SHARING = 1 << 17
 """Rows to be derived in a round and left out again, below which one thread does the work: handing a piece over costs as
 much as some 10,000 rows."""
 
+_TRIAL = 1
+"""Morsels from which one thread learns the habits of a body that is new to it."""
+
 _PIECE = 1 << 17
 """Rows to be derived in one piece."""
 
@@ -96,7 +99,7 @@ class Team:
         before = {id(each.task.head): each.task.head.count for each in work}
         strangers = [each for each in work if id(each.task.body) not in self._habits]
         if strangers:
-            yield from _alone(strangers, morsels=1)
+            yield from _alone(strangers, morsels=_TRIAL)
             self._learn(work, before)
         if sum(self._known_rows(each) for each in work) < _WORTH_SHARING:
             yield from _alone(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import assert_never
 
@@ -11,6 +12,7 @@ import numpy as np
 from tidelog.backends.local.batch import Batch
 from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.older import OlderLookup
 from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
 from tidelog.backends.local.sources import (
     OuterSource,
@@ -49,6 +51,7 @@ from tidelog.plan.nodes import (
     Select,
     Union,
     Values,
+    Version,
 )
 from tidelog.plan.walk import columns_of, names_in
 from tidelog.schema import Kind
@@ -160,6 +163,9 @@ def _step(
     sense: Sense, rule: RulePlan, store: Store,
 ) -> Step:  # fmt: skip
     match part:
+        case Scan(version=Version.OLDER):
+            plain = _lookup(replace(part, columns=part.columns[:-1]), bound, kept, Sense.BAG, store)
+            return OlderLookup(part.relation, plain.key, plain.arguments, plain.new, plain.equal, kept)
         case Scan() if comparisons:
             return _ordered_lookup(part, comparisons, bound, kept, rest, store)
         case Scan():
@@ -240,7 +246,7 @@ def _ordered_lookup(
 
 def _bounding(scan: Scan, later: Sequence[Part], bound: frozenset[str], store: Store) -> list[Select]:
     """The comparisons of `later` that bound one new column of `scan`, if it pays to look them up in order."""
-    if _first_columns(scan)[1]:
+    if _first_columns(scan)[1] or scan.version is Version.OLDER:
         return []
     key = tuple(n for n, column in enumerate(scan.columns) if isinstance(column, Constant) or column in bound)
     found: list[Select] = []

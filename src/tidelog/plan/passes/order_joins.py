@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tidelog.plan.estimate import Estimator, Prefix
-from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan, Union
+from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan, Union, Version
 from tidelog.plan.spine import Source, assemble, flatten, needs, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
@@ -39,6 +39,9 @@ def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = 
     }
     estimator = Estimator(spine.sources, sizes, statistics)
     start = estimator.start(spine.others)
+    marked = next((n for n, each in enumerate(spine.sources) if is_marked(each)), None)
+    if marked is not None:
+        start = estimator.step(start, marked)
     scans = [position for position, source in enumerate(spine.sources) if isinstance(source, Scan)]
     if order is not None and sorted(order) == list(range(len(scans))):
         best = follow([scans[position] for position in order], start, estimator)
@@ -47,6 +50,11 @@ def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = 
     else:
         best = greedy(start, estimator)
     return assemble([spine.sources[position] for position in best.order], spine.others), best.rows
+
+
+def is_marked(source: Source) -> bool:
+    """Whether a question starts from `source`: its rows are few, and nothing finds them by their values."""
+    return isinstance(source, Scan) and source.version is Version.MARKED
 
 
 def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:
@@ -61,8 +69,8 @@ def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:
 
 def search(start: Prefix, estimator: Estimator) -> Prefix:
     """The cheapest order of all: dynamic programming over sets of sources, one more source at a time."""
-    level = {frozenset[int](): start}
-    for _ in estimator.sources:
+    level = {frozenset(start.order): start}
+    for _ in range(len(estimator.sources) - len(start.order)):
         following: dict[frozenset[int], Prefix] = {}
         for chosen, prefix in level.items():
             for position in candidates(prefix, estimator):
@@ -79,8 +87,7 @@ def greedy(start: Prefix, estimator: Estimator) -> Prefix:
         remaining(start, estimator), key=lambda position: (estimator.rows(position), label(position, estimator))
     )
     best: Prefix | None = None
-    for first in smallest[:STARTS_TRIED]:
-        prefix = estimator.step(start, first)
+    for prefix in [start] if start.order else [estimator.step(start, first) for first in smallest[:STARTS_TRIED]]:
         while left := candidates(prefix, estimator):
             prefix = cheapest((estimator.step(prefix, position) for position in left), estimator)
         best = prefix if best is None else cheaper(best, prefix, estimator)

@@ -1,0 +1,174 @@
+"""The explicit facts of a program and what follows from them, kept true while facts come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.protocol import Backend
+from tidelog.errors import EvaluationError
+from tidelog.facts.change import Change, NetDelta, Outcome
+from tidelog.facts.columns import empty_table
+from tidelog.maintain.journal import Journal, Net
+from tidelog.maintain.materialize import Run, materialize
+from tidelog.maintain.ordering import Ordering
+from tidelog.maintain.protocol import Limits, Maintenance, Observer
+from tidelog.maintain.update import Update
+from tidelog.plan.lower import given_to, lower
+from tidelog.plan.nodes import Plan, Project, StratumPlan, Values, Version
+from tidelog.plan.optimize import optimize
+from tidelog.plan.update_rules import StratumQuestions, questions_of
+
+
+class Materialization:
+    """Facts and consequences. Nothing is derived before somebody asks for it."""
+
+    def __init__(
+        self, checked: CheckedProgram, backend: Backend, limits: Limits, observer: Observer, maintenance: Maintenance
+    ) -> None:
+        self._backend = backend
+        self._limits = limits
+        self._observer = observer
+        self._maintenance = maintenance
+        self._is_current = False
+        self._take(checked)
+        self._state_facts(optimize(lower(checked)))
+
+    def materialize(self) -> None:
+        """Derives everything that follows, unless that is done."""
+        if not self._is_current:
+            materialize(self._plan, self._backend, self._limits, self._observer)
+            self._is_current = True
+
+    def table(self, relation: str) -> pa.Table:
+        """The facts of `relation`, explicit and derived."""
+        self.materialize()
+        return self._backend.table(relation)
+
+    def count(self, relation: str) -> int:
+        """How many facts `relation` has."""
+        self.materialize()
+        return self._backend.statistics().rows(relation, Version.FULL)
+
+    def explicit(self, relation: str) -> pa.Table:
+        """The facts given to `relation`."""
+        return self._backend.table(self._kept_in(relation))
+
+    def load(self, relation: str, rows: pa.Table) -> int:
+        """Adds explicit facts whose consequences nobody waits for; how many were new."""
+        if self._is_current:
+            return sum(table.num_rows for table in self.apply(Change({relation: rows})).inserted.values())
+        return self._backend.insert(self._kept_in(relation), rows)
+
+    def unload(self, relation: str, rows: pa.Table) -> int:
+        """Takes explicit facts away; how many were there."""
+        if self._is_current:
+            return sum(table.num_rows for table in self.apply(Change({}, {relation: rows})).retracted.values())
+        kept = self._kept_in(relation)
+        went = self._backend.stored(kept, self._backend.facts(kept, rows))
+        self._backend.exchange(kept, went.minus(went), went)
+        return len(went)
+
+    def apply(self, change: Change) -> Outcome:
+        """Brings a change about, all of it or, when there is an error, nothing."""
+        self.materialize()
+        nets = self._nets(change)
+        journal = Journal(self._backend)
+        try:
+            self._update(nets, journal)
+        except BaseException:
+            journal.take_back()
+            raise
+        return self._outcome(nets, journal)
+
+    def replace_program(self, checked: CheckedProgram) -> Outcome:
+        """Takes another program with the same facts; its consequences follow."""
+        raise NotImplementedError
+
+    def _take(self, checked: CheckedProgram) -> None:
+        plan = optimize(lower(checked))
+        self._plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
+        self._backend.declare({**self._plan.schemas, **self._plan.hidden})
+        self._ordering = Ordering(self._backend, self._observer)
+        self._known_questions: tuple[StratumQuestions, ...] | None = None
+
+    def _state_facts(self, plan: Plan) -> None:
+        """Gives the facts of the text, as if they came from outside."""
+        for stratum in plan.strata:
+            for rule in stratum.once:
+                if _states_facts(rule.node):
+                    kept = self._kept_in(rule.head)
+                    found = self._backend.collect([replace(rule, head=kept)])
+                    for facts in found.values():
+                        new = facts.minus(self._backend.stored(kept, facts))
+                        self._backend.exchange(kept, new, new.minus(new))
+
+    def _kept_in(self, relation: str) -> str:
+        """Where the explicit facts of `relation` are."""
+        return given_to(relation) if given_to(relation) in self._plan.hidden else relation
+
+    def _nets(self, change: Change) -> dict[str, Net]:
+        """What `change` does to what is there now; a fact that is inserted and retracted is inserted."""
+        nets: dict[str, Net] = {}
+        for relation in dict.fromkeys((*change.inserted, *change.retracted)):
+            kept = self._kept_in(relation)
+            inserted, retracted = (
+                self._backend.facts(kept, rows.get(relation, empty_table(self._plan.schemas[relation])))
+                for rows in (change.inserted, change.retracted)
+            )
+            came = inserted.minus(self._backend.stored(kept, inserted))
+            went = self._backend.stored(kept, retracted.minus(inserted))
+            nets[kept] = Net(came, went)
+        return {kept: net for kept, net in nets.items() if net}
+
+    def _update(self, nets: Mapping[str, Net], journal: Journal) -> None:
+        if not nets:
+            return
+        run = Run(self._plan, self._backend, self._limits, self._observer, self._ordering)
+        update = Update(self._backend, self._questions(), run, journal, self._maintenance.strategy)
+        try:
+            update.apply(nets)
+        except EvaluationError:
+            # On the way, rules may meet facts that will not stay. What counts is the end.
+            journal.take_back()
+            update = Update(self._backend, self._questions(), run, journal, self._maintenance.strategy)
+            update.start_over(nets)
+
+    def _questions(self) -> tuple[StratumQuestions, ...]:
+        if self._known_questions is None:
+            self._known_questions = questions_of(self._plan)
+            groups = [
+                regrouping.groups
+                for questions in self._known_questions
+                for regrouping in questions.regroupings.values()
+            ]
+            self._backend.declare({schema.relation: schema for schema in groups})
+        return self._known_questions
+
+    def _outcome(self, nets: Mapping[str, Net], journal: Journal) -> Outcome:
+        backend = self._backend
+        names = {self._kept_in(relation): relation for relation in self._plan.schemas}
+        return Outcome(
+            {names[kept]: backend.table(kept, net.came) for kept, net in nets.items() if len(net.came)},
+            {names[kept]: backend.table(kept, net.went) for kept, net in nets.items() if len(net.went)},
+            {name: self._delta(name, net) for name, net in journal.nets.items() if name in self._plan.schemas},
+        )
+
+    def _delta(self, relation: str, net: Net) -> NetDelta:
+        return NetDelta(
+            len(net.came),
+            len(net.went),
+            lambda: self._backend.table(relation, net.came),
+            lambda: self._backend.table(relation, net.went),
+        )
+
+
+def _states_facts(node: object) -> bool:
+    return isinstance(node, Project) and isinstance(node.input, Values)
+
+
+def _without_facts(stratum: StratumPlan) -> StratumPlan:
+    return replace(stratum, once=tuple(rule for rule in stratum.once if not _states_facts(rule.node)))

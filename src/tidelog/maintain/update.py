@@ -1,0 +1,218 @@
+"""Keeps derived facts true after a change: DRed^c-Mod (Hu, Motik and Horrocks 2019, algorithm 3), stratum by stratum.
+
+For each stratum: facts that lost a derivation are in doubt; those without another one are deleted, and put those that
+were derived from them in doubt; what was deleted and has another derivation after all comes back; then what follows from
+new facts is added. What came and went in a stratum is told to the strata above it.
+
+Two strategies answer whether a fact in doubt has another derivation. DRED looks only at rules that use nothing of the
+stratum, so it deletes too much and brings it back. BACKWARD_FORWARD also accepts a derivation from facts that came in an
+earlier era than the fact itself: such derivations cannot go round in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidelog.backends.protocol import Backend, Facts, Watch
+from tidelog.maintain.journal import Journal, Net
+from tidelog.maintain.materialize import Run, awake
+from tidelog.maintain.protocol import Strategy
+from tidelog.plan.nodes import RulePlan
+from tidelog.plan.update_rules import Sign, StratumQuestions
+
+MANY_FACTS = 128
+FEW_MATCHES = (2, 8)
+
+
+@dataclass(slots=True)
+class Pending:
+    """What lower strata have told a stratum: facts in doubt, groups that changed, and what came and went."""
+
+    doubted: dict[str, Facts] = field(default_factory=dict)
+    groups: dict[str, Facts] = field(default_factory=dict)
+    news: list[tuple[str, Net]] = field(default_factory=list)
+    must_start_over: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.doubted or self.groups or self.news or self.must_start_over)
+
+
+class Update:
+    """One change on its way through the strata."""
+
+    def __init__(
+        self, backend: Backend, questions: Sequence[StratumQuestions], run: Run, journal: Journal, strategy: Strategy
+    ) -> None:
+        self._backend = backend
+        self._questions = questions
+        self._run = run
+        self._journal = journal
+        self._strategy = strategy
+        self._pending = [Pending() for _ in questions]
+
+    def apply(self, change: Mapping[str, Net]) -> None:
+        """Makes everything true after `change` of relations that no rule derives."""
+        for relation, net in change.items():
+            if len(net.came):
+                self._journal.store(relation, net.came)
+        self._tell_what_went(change, 0)
+        for relation, net in change.items():
+            if len(net.went):
+                self._journal.remove(relation, net.went)
+        self._tell_news(change, 0)
+        for number, questions in enumerate(self._questions):
+            if self._pending[number]:
+                self._tell(self._stratum(number, questions, self._pending[number]), number + 1)
+
+    def start_over(self, change: Mapping[str, Net]) -> None:
+        """As `apply`, by deriving everything anew."""
+        for relation, net in change.items():
+            self._journal.store(relation, net.came)
+            self._journal.remove(relation, net.went)
+        for number, questions in enumerate(self._questions):
+            self._start_over(number, questions)
+
+    def _tell(self, change: Mapping[str, Net], above: int) -> None:
+        """Tells the strata from `above` on what came and went in one below, where all of that is stored already."""
+        if not change:
+            return
+        # Whoever joins two facts that went must find each of them beside the other.
+        gone = {relation: net.went for relation, net in change.items() if len(net.went)}
+        for relation, facts in gone.items():
+            self._backend.exchange(relation, facts, facts.minus(facts))
+        self._tell_what_went(change, above)
+        for relation, facts in gone.items():
+            self._backend.exchange(relation, facts.minus(facts), facts)
+        self._tell_news(change, above)
+
+    def _tell_what_went(self, change: Mapping[str, Net], above: int) -> None:
+        """Puts facts in doubt that a derivation is lost of. All facts that came and all that went are stored now."""
+        for number in range(above, len(self._questions)):
+            questions, pending = self._questions[number], self._pending[number]
+            for relation, net in change.items():
+                pending.must_start_over |= relation in questions.opaque
+                for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
+                    if len(facts):
+                        lost = questions.lost.get((relation, sign), ())
+                        _add_all(pending.doubted, self._ask(relation, facts, lost, number))
+                        groups = questions.changed_groups.get(relation, ())
+                        _add_all(pending.groups, self._ask(relation, facts, groups, number))
+
+    def _tell_news(self, change: Mapping[str, Net], above: int) -> None:
+        for number in range(above, len(self._questions)):
+            gained = self._questions[number].gained
+            for relation, net in change.items():
+                if (relation, Sign.CAME) in gained or (relation, Sign.WENT) in gained:
+                    self._pending[number].news.append((relation, net))
+
+    def _stratum(self, number: int, questions: StratumQuestions, pending: Pending) -> Mapping[str, Net]:
+        """What came and went in a stratum."""
+        if pending.must_start_over:
+            self._start_over(number, questions)
+        else:
+            for relation, groups in pending.groups.items():
+                lost = questions.regroupings[relation].lost
+                _add_all(pending.doubted, self._ask(relation, groups, lost, number))
+            deleted = self._delete(questions, pending.doubted, number)
+            gained = self._gained(questions, pending, deleted, number)
+            self._insert(questions, gained, number)
+        nets = self._journal.nets
+        return {relation: nets[relation] for relation in questions.stratum.relations if relation in nets}
+
+    def _delete(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> dict[str, Facts]:
+        """Deletes the doubted facts that have no other derivation, and what depended on them; returns the deleted."""
+        deleted: dict[str, Facts] = {}
+        while doubted := {relation: self._backend.stored(relation, facts) for relation, facts in doubted.items()}:
+            following: dict[str, Facts] = {}
+            for relation, facts in doubted.items():
+                if not len(facts):
+                    continue
+                gone = self._unsupported(questions, relation, facts, number)
+                if len(gone):
+                    lost = questions.lost.get((relation, Sign.WENT), ())
+                    _add_all(following, self._ask(relation, gone, lost, number))
+                    self._journal.remove(relation, gone)
+                    _add(deleted, relation, gone)
+            doubted = following
+        return deleted
+
+    def _unsupported(self, questions: StratumQuestions, relation: str, facts: Facts, number: int) -> Facts:
+        """Those of `facts` for which no other derivation is found.
+
+        One derivation is enough, so for many facts each join first looks at a few matches only.
+        """
+        support = [*questions.outside.get(relation, ())]
+        if self._strategy is Strategy.BACKWARD_FORWARD:
+            support += questions.older.get(relation, ())
+        for most in (*FEW_MATCHES, None) if len(facts) >= MANY_FACTS else (None,):
+            found = self._ask(relation, facts, support, number, most).get(relation)
+            facts = facts if found is None else facts.minus(found)
+            if not len(facts):
+                break
+        return facts
+
+    def _gained(
+        self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int
+    ) -> dict[str, Facts]:
+        """The facts that have a derivation now and had none before, or were deleted too soon."""
+        gained: dict[str, Facts] = {}
+        for relation, facts in deleted.items():
+            _add_all(gained, self._ask(relation, facts, questions.any.get(relation, ()), number))
+        for relation, net in pending.news:
+            for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
+                if len(facts):
+                    _add_all(gained, self._ask(relation, facts, questions.gained.get((relation, sign), ()), number))
+        for relation, groups in pending.groups.items():
+            _add_all(gained, self._ask(relation, groups, (questions.regroupings[relation].gained,), number))
+        return gained
+
+    def _insert(self, questions: StratumQuestions, gained: Mapping[str, Facts], number: int) -> None:
+        """Stores `gained` and what follows from it within the stratum."""
+        stratum = questions.stratum
+        for relation, facts in gained.items():
+            self._backend.stage(relation, facts)
+        rounds = 1
+        try:
+            delta = self._backend.advance(stratum.relations)
+            while any(delta.values()):
+                self._note_delta(delta)
+                rules = awake(stratum.rounds, delta)
+                delta = self._run.round(number + 1, rounds, stratum, rules)
+                rounds += 1
+        except BaseException:
+            self._note_delta(self._backend.advance(stratum.relations))
+            raise
+
+    def _note_delta(self, delta: Mapping[str, int]) -> None:
+        for relation, rows in delta.items():
+            if rows:
+                facts = self._backend.delta(relation)
+                self._journal.note(relation, facts, facts.minus(facts))
+
+    def _start_over(self, number: int, questions: StratumQuestions) -> None:
+        stratum = questions.stratum
+        held = {relation: self._journal.clear(relation) for relation in stratum.relations}
+        self._run.evaluate(number + 1, stratum)
+        for relation, facts in held.items():
+            self._journal.note(relation, self._backend.facts(relation), facts.minus(facts))
+
+    def _ask(
+        self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int, most_matches: int | None = None
+    ) -> Mapping[str, Facts]:
+        """The answers to questions about `marked` facts of `relation`, by head."""
+        if not rules:
+            return {}
+        self._backend.mark(relation, marked)
+        watch: Watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
+        return self._backend.collect(self._run.ordered(tuple(rules)), watch, most_matches)
+
+
+def _add_all(found: dict[str, Facts], more: Mapping[str, Facts]) -> None:
+    for relation, facts in more.items():
+        _add(found, relation, facts)
+
+
+def _add(found: dict[str, Facts], relation: str, facts: Facts) -> None:
+    if len(facts):
+        found[relation] = found[relation].union(facts) if relation in found else facts

@@ -1,0 +1,367 @@
+"""Questions about a change: which heads may lose a derivation, which gain one, and is there another one?
+
+A question is a rule with one scan that reads MARKED rows, those that came or went, or heads in doubt; a backend answers
+it by starting there. What is lost may be asked for too widely, since each head is looked at again: such bodies leave out
+negations and aggregates ("relaxed"). What is gained is exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import product
+from typing import TypeAlias
+
+from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Term, Variable
+from tidelog.plan.nodes import (
+    ERA,
+    Antijoin,
+    Distinct,
+    GroupJoin,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Range,
+    RulePlan,
+    Scan,
+    Select,
+    StratumPlan,
+    Union,
+    Values,
+    Version,
+)
+from tidelog.plan.passes.prune_columns import names_used, prune_node
+from tidelog.plan.spine import UNIT, Operation, Source, Spine, assemble, flatten, is_ready, needs, put
+from tidelog.plan.walk import columns_of, names_in
+from tidelog.schema import Attribute, Kind, Schema
+
+
+class Sign(Enum):
+    """What happened to rows."""
+
+    CAME = "+"
+    WENT = "-"
+
+
+Trigger: TypeAlias = tuple[str, Sign]
+"""Rows of a relation that came or went."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouping:
+    """What to ask about groups of an aggregate whose rows have changed; they are MARKED rows of `groups`."""
+
+    groups: Schema
+    lost: tuple[RulePlan, ...]
+    gained: RulePlan
+
+
+@dataclass(slots=True)
+class StratumQuestions:
+    """The questions about the heads of one stratum.
+
+    `changed_groups` has, for each relation under an aggregate, rules that give the groups that marked rows of it belong
+    to. `outside` asks for derivations of marked heads that use nothing of the stratum; `older` for those that use only
+    what came before the head itself; `any` for all the others.
+    """
+
+    stratum: StratumPlan
+    lost: dict[Trigger, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    gained: dict[Trigger, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    changed_groups: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    regroupings: dict[str, Regrouping] = field(default_factory=dict)
+    outside: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    older: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    any: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    opaque: set[str] = field(default_factory=set)
+    """Relations under an aggregate whose groups cannot be told from their rows: a change means starting over."""
+
+
+def questions_of(plan: Plan) -> tuple[StratumQuestions, ...]:
+    """The questions about each stratum of an optimised plan, in order."""
+    return tuple(_questions(stratum, plan.schemas) for stratum in plan.strata)
+
+
+def _questions(stratum: StratumPlan, schemas: Mapping[str, Schema]) -> StratumQuestions:
+    questions = StratumQuestions(stratum)
+    for rule in (*stratum.given, *stratum.once, *stratum.first):
+        _Asking(rule, frozenset(stratum.relations), schemas, questions).all()
+    return questions
+
+
+Alternative: TypeAlias = Spine
+"""A relaxed body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One place where a relation stands in a body: the relaxed body with the scan of it at `position`."""
+
+    body: Alternative
+    position: int
+    is_negated: bool
+    is_grouped: bool
+
+
+@dataclass(slots=True)
+class _Asking:
+    """The questions about one rule, put into `questions`."""
+
+    rule: RulePlan
+    recursive: frozenset[str]
+    schemas: Mapping[str, Schema]
+    questions: StratumQuestions
+
+    @property
+    def project(self) -> Project:
+        assert isinstance(self.rule.node, Project)
+        return self.rule.node
+
+    def all(self) -> None:
+        self._ask_what_is_lost()
+        self._ask_what_is_gained()
+        self._ask_about_groups()
+        self._ask_for_support()
+
+    def _ask_what_is_lost(self) -> None:
+        for sighting in sightings(self.project.input):
+            if not sighting.is_grouped:
+                sign = Sign.CAME if sighting.is_negated else Sign.WENT
+                scan = sighting.body.sources[sighting.position]
+                assert isinstance(scan, Scan)
+                question = self._relaxed(_with_marked(sighting.body, sighting.position))
+                self.questions.lost[scan.relation, sign].append(question)
+
+    def _ask_what_is_gained(self) -> None:
+        spine = flatten(self.project.input)
+        for position, source in enumerate(spine.sources):
+            if isinstance(source, Scan):
+                body = _with_marked(spine, position)
+                self.questions.gained[source.relation, Sign.CAME].append(self._exact(body))
+        for part in spine.others:
+            if isinstance(part, Antijoin) and isinstance(part.right, Scan):
+                marked = replace(part.right, version=Version.MARKED)
+                body = Spine((marked, *spine.sources), spine.others)
+                self.questions.gained[part.right.relation, Sign.WENT].append(self._exact(body))
+
+    def _ask_about_groups(self) -> None:
+        spine = flatten(self.project.input)
+        aggregates = [part for part in spine.others if isinstance(part, GroupJoin)]
+        for number, aggregate in enumerate(aggregates):
+            groups = self._groups_schema(number, aggregate)
+            found = list(sightings(aggregate.right))
+            if not found:
+                continue
+            for sighting in found:
+                scan = sighting.body.sources[sighting.position]
+                assert isinstance(scan, Scan)
+                body = _with_marked(sighting.body, sighting.position)
+                if set(aggregate.keys) <= bound_by(body):
+                    node = Project(assemble(*_ready(body)), tuple(Variable(key) for key in aggregate.keys))
+                    rule = self._pruned(replace(self.rule, head=groups.relation, node=node, order=None))
+                    self.questions.changed_groups[scan.relation].append(rule)
+                else:
+                    self.questions.opaque.add(scan.relation)
+            marked = Scan(groups.relation, aggregate.keys, Version.MARKED)
+            narrow = replace(aggregate, right=_join(marked, aggregate.right))
+            others = tuple(narrow if part is aggregate else part for part in spine.others)
+            gained = self._exact(Spine((marked, *spine.sources), others), narrow)
+            lost = tuple(self._relaxed(Spine((marked, *body.sources), body.others)) for body in relaxed(spine))
+            self.questions.regroupings[groups.relation] = Regrouping(groups, lost, gained)
+
+    def _ask_for_support(self) -> None:
+        spine = flatten(self.project.input)
+        head = self.rule.head
+        names = [f"~{number}" for number in range(len(self.project.columns))]
+        tests: list[Operation] = []
+        columns: list[str | Constant | None] = []
+        for name, term, kind in zip(names, self.project.columns, self.schemas[head].kinds, strict=True):
+            match term:
+                case Variable(variable):
+                    columns.append(variable)
+                case Constant():
+                    columns.append(replace(term, kind=kind))
+                case _:
+                    columns.append(name)
+                    tests.append(_equal(name, term, kind))
+        heads = tuple(Variable(each) if isinstance(each, str) else each for each in columns if each is not None)
+        is_recursive = any(isinstance(each, Scan) and each.relation in self.recursive for each in spine.sources)
+        marked = Scan(head, (*columns, ERA) if is_recursive else tuple(columns), Version.MARKED)
+        body = Spine((marked, *spine.sources), (*spine.others, *tests))
+        self._put(self.questions.any if is_recursive else self.questions.outside, self._asked(body, heads))
+        if is_recursive:
+            older = tuple(
+                replace(each, columns=(*each.columns, ERA), version=Version.OLDER)
+                if isinstance(each, Scan) and each.relation in self.recursive
+                else each
+                for each in spine.sources
+            )
+            self._put(self.questions.older, self._asked(replace(body, sources=(marked, *older)), heads))
+
+    def _put(self, questions: dict[str, list[RulePlan]], question: RulePlan) -> None:
+        questions[question.head].append(question)
+
+    def _exact(self, body: Spine, narrow: GroupJoin | None = None) -> RulePlan:
+        return self._asked(body, self.project.columns, narrow)
+
+    def _asked(self, body: Spine, heads: tuple[Term, ...], narrow: GroupJoin | None = None) -> RulePlan:
+        """The rule with this body and head. Its aggregates look only at groups that the body asks for, `narrow` does."""
+        others = tuple(
+            _narrowed(part, body) if isinstance(part, GroupJoin) and part is not narrow else part
+            for part in body.others
+        )
+        node = Project(assemble(body.sources, others), heads, self.project.span)
+        kinds = {**self.rule.kinds, **_own_kinds(self.schemas[self.rule.head])}
+        return self._pruned(replace(self.rule, node=node, kinds=kinds, order=None))
+
+    def _relaxed(self, body: Alternative) -> RulePlan:
+        """The heads that the rule may have with a relaxed body. Columns that it leaves open may be anything stored."""
+        sources, others = _ready(body)
+        bound = bound_by(body)
+        if all(names_in(term) <= bound for term in self.project.columns):
+            node = Project(assemble(sources, others), self.project.columns, self.project.span)
+            return self._pruned(replace(self.rule, node=node, order=None))
+        head = self.schemas[self.rule.head]
+        columns: list[str | Constant | None] = []
+        tests: list[Operation] = []
+        for number, (term, kind) in enumerate(zip(self.project.columns, head.kinds, strict=True)):
+            match term:
+                case Variable(name) if name in bound:
+                    columns.append(name)
+                case Constant():
+                    columns.append(replace(term, kind=kind))
+                case _:
+                    columns.append(f"~{number}")
+                    if names_in(term) <= bound:
+                        tests.append(_equal(f"~{number}", term, kind))
+        stored = Scan(head.relation, tuple(columns))
+        heads = tuple(Variable(each) if isinstance(each, str) else each for each in columns if each is not None)
+        node = Project(assemble((*sources, stored), (*others, *tests)), heads, self.project.span)
+        kinds = {**self.rule.kinds, **_own_kinds(head)}
+        return self._pruned(replace(self.rule, node=node, kinds=kinds, order=None))
+
+    def _pruned(self, rule: RulePlan) -> RulePlan:
+        return replace(rule, node=prune_node(rule.node, Counter(names_used(rule.node))))
+
+    def _groups_schema(self, number: int, aggregate: GroupJoin) -> Schema:
+        name = f"{self.rule.head}@groups{self.rule.id}.{number}.{id(self.rule)}"
+        attributes = tuple(Attribute(key, "", self.rule.kinds[key]) for key in aggregate.keys)
+        return Schema(name, attributes)
+
+
+def sightings(node: Node) -> Iterator[Sighting]:
+    """Every place in which a stored relation has a say in `node`."""
+    spine = flatten(node)
+    for body in relaxed(spine):
+        for position, source in enumerate(body.sources):
+            if isinstance(source, Scan):
+                yield Sighting(body, position, is_negated=False, is_grouped=False)
+        for part in spine.others:
+            match part:
+                case Antijoin(right=Scan() as scan):
+                    wider = Spine((scan, *body.sources), body.others)
+                    yield Sighting(wider, 0, is_negated=True, is_grouped=False)
+                case GroupJoin(right=right):
+                    for inner in sightings(right):
+                        both = Spine((*inner.body.sources, *body.sources), (*inner.body.others, *body.others))
+                        yield replace(inner, body=both, is_grouped=True)
+
+
+def relaxed(spine: Spine) -> Iterator[Alternative]:
+    """Bodies without negations, aggregates and unions, one of which holds wherever `spine` holds."""
+    choices: list[list[Spine]] = []
+    for source in spine.sources:
+        match source:
+            case Distinct(inner):
+                choices.append(list(relaxed(flatten(inner))))
+            case Union(inputs):
+                choices.append([body for each in inputs for body in relaxed(flatten(each))])
+            case _:
+                choices.append([Spine((source,), ())])
+    kept = tuple(part for part in spine.others if not isinstance(part, Antijoin | GroupJoin))
+    for chosen in product(*choices):
+        yield Spine(
+            tuple(source for body in chosen for source in body.sources),
+            (*(part for body in chosen for part in body.others), *kept),
+        )
+
+
+def bound_by(body: Alternative) -> frozenset[str]:
+    """The names that the parts of a relaxed body bind."""
+    sources, others = _ready(body)
+    names = {name for source in sources for name in _given_by(source)}
+    for part in others:
+        names |= set(columns_of(put(part, UNIT, names)))
+    return frozenset(names)
+
+
+def _ready(body: Alternative) -> tuple[tuple[Source, ...], tuple[Operation, ...]]:
+    """The sources and other parts of a relaxed body that do not wait for what was left out, in a possible order."""
+    names: set[str] = set()
+    sources: list[Source] = []
+    others: list[Operation] = []
+    waiting: list[Source | Operation] = [*body.sources, *body.others]
+    while True:
+        ready = next((part for part in waiting if _can_come(part, names)), None)
+        if ready is None:
+            return tuple(sources), tuple(others)
+        waiting = [part for part in waiting if part is not ready]
+        match ready:
+            case Scan() | Values() | Distinct() | Union() | Range():
+                names.update(_given_by(ready))
+                sources.append(ready)
+            case _:
+                names.update(columns_of(put(ready, UNIT, names)))
+                others.append(ready)
+
+
+def _can_come(part: Source | Operation, names: set[str]) -> bool:
+    match part:
+        case Scan() | Values() | Distinct() | Union() | Range():
+            return needs(part) <= names
+        case _:
+            return is_ready(part, names)
+
+
+def _given_by(source: Source) -> tuple[str, ...]:
+    return (source.name,) if isinstance(source, Range) else columns_of(source)
+
+
+def _with_marked(body: Spine, position: int) -> Spine:
+    """`body` with the scan at `position` reading marked rows."""
+    sources = list(body.sources)
+    scan = sources[position]
+    assert isinstance(scan, Scan)
+    sources[position] = replace(scan, version=Version.MARKED)
+    return replace(body, sources=tuple(sources))
+
+
+def _narrowed(aggregate: GroupJoin, body: Spine) -> GroupJoin:
+    """`aggregate` over the groups that `body` asks for, as far as its sources tell."""
+    without = Spine(body.sources, tuple(part for part in body.others if not isinstance(part, Antijoin | GroupJoin)))
+    keys = tuple(key for key in aggregate.keys if key in bound_by(without))
+    if not keys:
+        return aggregate
+    asked = Distinct(assemble(*_ready(without)), keys)
+    return replace(aggregate, right=_join(asked, aggregate.right))
+
+
+def _join(first: Source, node: Node) -> Node:
+    """The rows of `node` that agree with a row of `first`."""
+    match node:
+        case Union(inputs):
+            return replace(node, inputs=tuple(_join(first, each) for each in inputs))
+        case _:
+            return Join(first, node)
+
+
+def _equal(name: str, term: Term, kind: Kind) -> Select:
+    condition = Comparison(ComparisonOperator.EQUAL, Variable(name, term.span), term, term.span, kind)
+    return Select(UNIT, condition, term.span)
+
+
+def _own_kinds(head: Schema) -> dict[str, Kind]:
+    return {f"~{number}": kind for number, kind in enumerate(head.kinds)}
