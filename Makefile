@@ -10,7 +10,7 @@ COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local
 COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test check bench fmt lock clean
+.PHONY: demo test soak check bench fmt lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(RUNTIME)  ## set everything up and run a real program
@@ -20,6 +20,9 @@ test: check  ## every check and every test, with its own set-up
 	$(BIN)/python -m pytest -n $(WORKERS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
+
+soak: $(DEVELOPMENT)  ## random changes of random programs until Ctrl-C; what fails is saved as a case
+	PYTHONPATH=tests $(BIN)/python -m soak
 
 check: $(DEVELOPMENT)  ## style, types and the direction of imports
 	$(BIN)/ruff check $(CODE) examples

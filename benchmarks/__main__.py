@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables."""
+"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CalledProcessError
 
+from benchmarks import updates
 from benchmarks.measure import SYSTEMS
 from benchmarks.runner import TIDELOG, Settings, run_all
 from benchmarks.startup import measure_startup
@@ -22,7 +23,10 @@ PEERS = [system for system in SYSTEMS if system != TIDELOG]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 when a run failed or two systems did not agree."""
-    options = read_options(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [updates.NAME]:
+        return updates.main(given[1:])
+    options = read_options(given)
     names = options.names or [*(workload.name for workload in ALL if not workload.on_request), START_UP]
     settings = Settings(tuple(options.peers), options.jobs, options.repeat, options.data, options.timeout)
     results = list(run_all([WORKLOADS[name] for name in names if name != START_UP], settings))
@@ -48,7 +52,11 @@ def show(part: str) -> None:
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures Tidelog beside its peers.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measures Tidelog beside its peers.",
+        epilog=f"`python -m benchmarks {updates.NAME} --help`: what changes cost beside starting over.",
+    )
     parser.add_argument(
         "names",
         nargs="*",

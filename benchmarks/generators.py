@@ -176,6 +176,21 @@ def lubm() -> Facts:
     return {relation: np.array(rows) for relation, rows in facts.items()}
 
 
+def ten_rules() -> Facts:
+    """A million facts about people, whom they follow and block, what they like, and topics under wider topics."""
+    random, people, items, topics = default_rng(113), 100_000, 40_000, 1_000
+    follows = pairs(random, people, 350_000)
+    answered = follows[:60_000, ::-1]
+    return {
+        "lives": np.column_stack([np.arange(people), random.integers(0, 300, people)]),
+        "follows": np.unique(np.vstack([follows, answered]), axis=0)[:400_000],
+        "likes": np.unique(random.integers(0, (people, items), (452_000, 2)), axis=0)[:450_000],
+        "kind": np.column_stack([np.arange(items), random.integers(0, topics, items)]),
+        "under": np.array([(topic, int(random.integers(0, topic))) for topic in range(1, topics)]),
+        "blocked": pairs(random, people, 1_000_000 - people - 850_000 - items - topics + 1),
+    }
+
+
 LUBM_RELATIONS = (
     *("subOrganizationOf", "memberOf", "worksFor", "headOf", "takesCourse", "teacherOf", "advisor"),
     *("gradStudent", "undergrad", "fullProf", "assocProf", "assistProf", "degreeFrom"),
@@ -185,7 +200,7 @@ DATA_SETS: Mapping[str, Callable[[], Facts]] = {
     generate.__name__: generate
     for generate in (
         *(tc_dag1k, tc_chain2k, tc_dag10k, sg_tree, sg_graph, cc_small, cc_large),
-        *(andersen, cspa, reach, rules, lubm),
+        *(andersen, cspa, reach, rules, lubm, ten_rules),
     )
 }
 

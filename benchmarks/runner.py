@@ -116,7 +116,13 @@ def run_workload(workload: Workload, settings: Settings, scratch: Path) -> Itera
 
 def run_apart(arguments: tuple[str, ...], cache: Path, timeout: float) -> Outcome:
     """What `benchmarks.measure` says in a new process, so that its peak memory is that of this run alone."""
-    command = [sys.executable, "-m", "benchmarks.measure", *arguments]
+    said = run_file("benchmarks.measure", arguments, cache, timeout)
+    return said if isinstance(said, Failure) else Measurement(**json.loads(said))
+
+
+def run_file(name: str, arguments: tuple[str, ...], cache: Path, timeout: float) -> str | Failure:
+    """What a file of this package prints in a new process that keeps compiled kernels in `cache`."""
+    command = [sys.executable, "-m", name, *arguments]
     environment = {**os.environ, "TIDELOG_CACHE_DIR": str(cache)}
     try:
         finished = subprocess.run(
@@ -127,7 +133,7 @@ def run_apart(arguments: tuple[str, ...], cache: Path, timeout: float) -> Outcom
     if finished.returncode:
         said = finished.stderr.strip() or "no message"
         return Failure("failed", f"failed with exit code {finished.returncode}: {said.splitlines()[-1]}")
-    return Measurement(**json.loads(finished.stdout))
+    return finished.stdout
 
 
 def what_is_wrong(workload: Workload, outcome: Outcome) -> str:

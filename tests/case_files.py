@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from explicit_facts import Step, read_step
 from tidelog.analysis.check import check
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.language.parser import parse_file
@@ -20,6 +21,9 @@ class Case:
 
     `expected/<relation>.csv` is tab separated, without a header, its lines sorted; `()` is the row without columns.
     `expected/error` has the place and a part of the message: `5:19 division by zero`.
+    Where there are changes, `changes/01.changes` has lines such as `+edge(1,2).` and `expected/01/<relation>.csv` the
+    rows after it; what stands directly in `expected/` are the rows before the first of them.
+    A change with `expected/01/error` is refused, and the next one goes on from what was before.
     """
 
     folder: Path
@@ -38,7 +42,11 @@ class Case:
     @property
     def expected_error(self) -> str | None:
         """The place and a part of the message of the error, or None where rows are expected."""
-        path = self.folder / "expected" / "error"
+        return self.expected_error_of(".")
+
+    def expected_error_of(self, change: str) -> str | None:
+        """The place and a part of the message of the error of that change, or None where it can be made."""
+        path = self.folder / "expected" / change / "error"
         return path.read_text(encoding="utf-8").strip() if path.exists() else None
 
     def checked(self) -> CheckedProgram:
@@ -55,10 +63,15 @@ class Case:
             for relation in directive.relations
         }
 
-    def expected(self, checked: CheckedProgram) -> dict[str, list[Row]]:
-        """The expected rows of each relation that has a file."""
-        paths = sorted((self.folder / "expected").glob("*.csv"))
+    def expected(self, checked: CheckedProgram, after: str = ".") -> dict[str, list[Row]]:
+        """The expected rows of each relation that has a file, at the start or `after` a change."""
+        paths = sorted((self.folder / "expected" / after).glob("*.csv"))
         return {path.stem: read_rows(path, checked.schemas[path.stem], "\t") for path in paths}
+
+    def changes(self, checked: CheckedProgram) -> dict[str, Step]:
+        """The changes in order, by the names of their files."""
+        paths = sorted((self.folder / "changes").glob("*.changes"))
+        return {path.stem: read_step(path.read_text(encoding="utf-8"), checked) for path in paths}
 
 
 def all_cases() -> list[Case]:

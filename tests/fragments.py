@@ -83,3 +83,26 @@ CLINGO = Fragment(
     nested_aggregates=False,
     inline=True,
 )
+
+CHANGES = Fragment(
+    kinds=(Kind.NUMBER, Kind.SYMBOL, Kind.FLOAT, Kind.UNSIGNED),
+    literals=(
+        "comparison",
+        "negation",
+        "aggregate",
+        "equation",
+        "negation",
+        "disjunction",
+        "aggregate",
+        "range",
+        "choice",
+        "test",
+    ),
+    aggregates=("count", "sum", "min", "max", "mean"),
+    arithmetic=("{} + {}", "{} - {}", "{} * {}", "min({}, {})", "-{}"),
+    orders=("=", "!=", "<", "<=", ">", ">="),
+    functors=True,
+    risky=False,
+    nested_aggregates=True,
+    inline=True,
+)

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from tidelog.relation_view import RelationView as RelationView
     from tidelog.session import Session as Session
     from tidelog.session import open_session as open
+    from tidelog.world.delta import Delta as Delta
+    from tidelog.world.delta import RelationDelta as RelationDelta
+    from tidelog.world.subscriptions import Subscription as Subscription
+    from tidelog.world.worlds import Hypothetical as Hypothetical
 
 __version__ = "0.1.0"
 
@@ -57,7 +61,9 @@ _HOMES = {
     "CheckedProgram": ("tidelog.analysis.checked", "CheckedProgram"),
     "count": ("tidelog.language.embedded", "count"),
     "CSV": ("tidelog.connectors.protocol", "CSV"),
+    "Delta": ("tidelog.world.delta", "Delta"),
     "fn": ("tidelog.language.embedded", "fn"),
+    "Hypothetical": ("tidelog.world.worlds", "Hypothetical"),
     "Limits": ("tidelog.maintain.protocol", "Limits"),
     "max_": ("tidelog.language.embedded", "max_"),
     "mean": ("tidelog.language.embedded", "mean"),
@@ -68,9 +74,11 @@ _HOMES = {
     "parse_file": ("tidelog.language.parser", "parse_file"),
     "print_program": ("tidelog.language.printer", "print_program"),
     "Program": ("tidelog.language.syntax_tree", "Program"),
+    "RelationDelta": ("tidelog.world.delta", "RelationDelta"),
     "RelationView": ("tidelog.relation_view", "RelationView"),
     "rules": ("tidelog.language.embedded", "rules"),
     "Session": ("tidelog.session", "Session"),
+    "Subscription": ("tidelog.world.subscriptions", "Subscription"),
     "sum_": ("tidelog.language.embedded", "sum_"),
     "unsigned": ("tidelog.language.embedded", "unsigned"),
     "variables": ("tidelog.language.embedded", "variables"),
@@ -83,9 +91,11 @@ __all__ = [
     "CheckedProgram",
     "count",
     "CSV",
+    "Delta",
     "Diagnostic",
     "EvaluationError",
     "fn",
+    "Hypothetical",
     "InputError",
     "LimitError",
     "Limits",
@@ -100,9 +110,11 @@ __all__ = [
     "print_program",
     "Program",
     "ProgramError",
+    "RelationDelta",
     "RelationView",
     "rules",
     "Session",
+    "Subscription",
     "sum_",
     "TidelogError",
     "unsigned",

@@ -7,7 +7,7 @@ from typing import Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
-from tidelog.plan.nodes import RulePlan
+from tidelog.plan.nodes import ClosedRelation, RulePlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Schema
 
@@ -23,6 +23,10 @@ class Facts(Protocol):
     """Different rows of one relation, stored or not, wherever the backend has them."""
 
     def __len__(self) -> int: ...
+
+    def none(self) -> Self:
+        """No facts, of the same relation."""
+        ...
 
     def union(self, other: Self, /) -> Self:
         """The facts of either."""
@@ -60,16 +64,15 @@ class Tables(Protocol):
         """All stored rows, or those of `facts`."""
         ...
 
-    def clear(self, relation: str) -> None:
-        """Forgets every row of `relation`."""
+    def clear(self, relation: str) -> Facts:
+        """Removes every fact of `relation`; returns them."""
         ...
 
 
-class Engine(Protocol):
-    """Runs rule plans over the tables.
+class Rounds(Protocol):
+    """Runs rule plans over the tables in rounds.
 
-    A round: `derive` stages the rows that are neither stored nor staged yet; `advance` makes what is staged the delta.
-    A question: `mark` says what it is about, and `collect` gives the answers and stores nothing.
+    `derive` stages the rows that are neither stored nor staged yet; `advance` makes what is staged the delta.
     """
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
@@ -88,8 +91,20 @@ class Engine(Protocol):
         """The delta of `relation`."""
         ...
 
+    def statistics(self) -> Statistics:
+        """What `order_joins` asks."""
+        ...
+
+
+class Questions(Protocol):
+    """What an update asks. `mark` says what a question is about, and `collect` gives the answers and stores nothing."""
+
     def mark(self, relation: str, facts: Facts) -> None:
         """Makes `facts` the marked rows of `relation`."""
+        ...
+
+    def catch_up(self, rules: Sequence[RulePlan]) -> None:
+        """Makes ready what the plans will look up: after that, what `collect` takes depends on its answers."""
         ...
 
     def collect(
@@ -101,10 +116,14 @@ class Engine(Protocol):
         """
         ...
 
-    def statistics(self) -> Statistics:
-        """What `order_joins` asks."""
+    def close(self, closed: ClosedRelation, came: Facts, went: Facts) -> tuple[Facts, Facts]:
+        """Takes edges that came and went into a closure; returns the facts that appeared and vanished."""
         ...
 
 
-class Backend(Tables, Engine, Protocol):
+class Backend(Tables, Rounds, Questions, Protocol):
     """Where a program's relations are kept and its rules are run."""
+
+    def fresh(self, schemas: Mapping[str, Schema]) -> Backend:
+        """An empty backend of the same kind."""
+        ...

@@ -23,7 +23,7 @@ exit codes:
   0    done
   1    the program or the query has errors (or fmt --check found a file to format)
   2    a call that cannot be taken: unknown option or relation
-  3    a program or facts that cannot be read, or answers that cannot be written
+  3    a program, facts or changes that cannot be read, or answers that cannot be written
   4    a rule has no value for some row: division by zero, overflow
   5    a limit on rounds, rows, time or memory was reached
   {INTERNAL}   a fault in Tidelog itself
@@ -43,6 +43,7 @@ class Command:
 # Loaded by name, so that `tidelog fmt` does not wait for libraries that only `tidelog run` needs.
 COMMANDS = {
     "run": Command("tidelog.cli.run", "read facts, compute the answers, write them"),
+    "apply": Command("tidelog.cli.apply", "compute the answers, apply changes, show what they did, write the answers"),
     "check": Command("tidelog.cli.check", "report every error and warning of a program"),
     "plan": Command("tidelog.cli.plan", "show how a program will be computed"),
     "query": Command("tidelog.cli.query", "print the answers to one question"),

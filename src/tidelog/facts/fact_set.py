@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tidelog.facts.membership import Rows, membership_for
+from tidelog.facts.membership import Membership, Rows, membership_for
 from tidelog.kernels import jit
 
 
-@dataclass(frozen=True, slots=True)
 class FactSet:
-    """Rows of ids, each once."""
+    """Rows of ids, each once. It never changes."""
 
-    rows: Rows
+    __slots__ = ("__weakref__", "_count", "_expand", "_membership", "_rows", "_width")
+
+    def __init__(self, rows: Rows, membership: Membership | None = None) -> None:
+        self._rows: Rows | None = rows
+        self._membership = membership
+        self._count, self._width = rows.shape
+        self._expand: Callable[[], Rows] | None = None
+
+    @staticmethod
+    def later(count: int, width: int, expand: Callable[[], Rows]) -> FactSet:
+        """So many facts, whose rows `expand` gives when somebody asks."""
+        made = FactSet(np.empty((0, width), np.int32))
+        made._rows, made._count, made._expand = None, count, expand
+        return made
+
+    @property
+    def rows(self) -> Rows:
+        if self._rows is None:
+            assert self._expand is not None
+            self._rows, self._expand = self._expand(), None
+        return self._rows
 
     def __len__(self) -> int:
-        return int(self.rows.shape[0])
+        return self._count
+
+    def none(self) -> FactSet:
+        """No facts, of the same relation."""
+        return FactSet(np.empty((0, self._width), np.int32))
 
     def union(self, other: FactSet) -> FactSet:
         """The facts of either."""
@@ -31,9 +53,16 @@ class FactSet:
         if not len(self) or not len(other):
             return self
         jit.work(len(self) + len(other))
-        held = membership_for(self.rows.shape[1])
-        held.add(np.ascontiguousarray(other.rows), np.empty((len(other) + 1, self.rows.shape[1]), np.int32), 0)
-        return FactSet(held.unknown(np.ascontiguousarray(self.rows)))
+        return FactSet(other.membership.unknown(np.ascontiguousarray(self.rows)))
+
+    @property
+    def membership(self) -> Membership:
+        """The set of the rows."""
+        if self._membership is None:
+            made = membership_for(self._width)
+            made.add(np.ascontiguousarray(self.rows), np.empty((len(self) + 1, self._width), np.int32), 0)
+            self._membership = made
+        return self._membership
 
 
 def different(batches: Iterable[Rows]) -> FactSet:
@@ -43,8 +72,3 @@ def different(batches: Iterable[Rows]) -> FactSet:
     out = np.empty((rows.shape[0] + 1, rows.shape[1]), np.int32)
     found = membership_for(rows.shape[1]).add(np.ascontiguousarray(rows), out, 0)
     return FactSet(out[:found])
-
-
-def no_facts(width: int) -> FactSet:
-    """No fact of a relation of that width."""
-    return FactSet(np.empty((0, width), np.int32))

@@ -14,7 +14,15 @@ import numpy.typing as npt
 from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids, remove_bits, unknown_bits
 from tidelog.kernels.row_table import find_rows, move_rows, number_rows, remove_rows
-from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, remove_words, spread_words, unknown_words
+from tidelog.kernels.word_set import (
+    EMPTY,
+    contains_words,
+    insert_words,
+    move_words,
+    remove_words,
+    spread_words,
+    unknown_words,
+)
 
 Rows = npt.NDArray[np.int32]
 Keys = npt.NDArray[np.int64]

@@ -45,7 +45,7 @@ class Relation:
         self.removals: list[Numbers] = []
         self.removed = 0
         self.generation += 1
-        self._set_eras([0], [0])
+        self.set_ages([0], [0])
 
     @property
     def size(self) -> int:
@@ -84,6 +84,12 @@ class Relation:
                 self._numbering.number(self.rows[: self.count], np.arange(self.width))
         return self._numbering
 
+    @property
+    def staged(self) -> int:
+        """How many rows are staged."""
+        self.settle()
+        return self.count - self.stored
+
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
 
@@ -110,13 +116,13 @@ class Relation:
         if self._numbering is not None and self._numbering is not self._membership:
             self._numbering.number(self.rows[before : self.count], np.arange(self.width))
 
-    def advance(self, era: int = 0) -> int:
+    def advance(self, age: int = 0) -> int:
         """Makes what is staged the delta, and the former delta old; returns the size of the new delta.
 
-        Rows that come at the same time are of one `era`; later ones must not have a lower one.
+        The first row of it gets the `age`, those behind it the numbers that follow.
         """
         self.settle()
-        self._begin_era(era)
+        self._begin_ages(age)
         self.delta_start, self.stored = self.stored, self.count
         return self.stored - self.delta_start
 
@@ -130,18 +136,18 @@ class Relation:
         self.delta_start = self.stored = self.count
         return self.count
 
-    def insert(self, rows: Rows, era: int = 0) -> int:
+    def insert(self, rows: Rows, age: int = 0) -> int:
         """Adds old rows, outside of any round; returns how many were new."""
         self.stage(rows)
-        return self.keep_staged(era)
+        return self.keep_staged(age)
 
-    def keep_staged(self, era: int = 0) -> int:
+    def keep_staged(self, age: int = 0) -> int:
         """Makes what is staged old, outside of any round; returns how many rows that are."""
         self.settle()
         new = self.count - self.stored
         if not self.stored and self._dead is None:
             self._membership = self._numbering = None
-        self._begin_era(era)
+        self._begin_ages(age)
         self.delta_start = self.stored = self.count
         return new
 
@@ -165,11 +171,11 @@ class Relation:
             return
         assert self.delta_start == self.stored == self.count
         living = self.living(0, self.stored)
-        eras = self.eras_of(np.flatnonzero(~self._dead[: self.stored]) if self._dead is not None else np.empty(0, int))
+        ages = self.ages_of(np.flatnonzero(~self._dead[: self.stored]) if self._dead is not None else np.empty(0, int))
         self.clear()
         self.insert_different([living])
-        changes = np.flatnonzero(np.diff(eras, prepend=-1))
-        self._set_eras(changes.tolist() or [0], eras[changes].tolist() or [0])
+        jumps = np.flatnonzero(np.diff(ages, prepend=-2) != 1)
+        self.set_ages(jumps.tolist() or [0], ages[jumps].tolist() or [0])
 
     def living(self, start: int, end: int) -> Rows:
         """The rows from number `start` up to `end` that were not removed."""
@@ -180,21 +186,24 @@ class Relation:
         """Which of these rows were removed; None if no row ever was."""
         return None if self._dead is None else self._dead[start:end]
 
-    def eras_of(self, numbers: npt.NDArray[np.integer]) -> Numbers:
-        """The era of each row, by its number."""
-        starts, eras = self._era_arrays
-        if starts.size != len(self._eras):
-            self._era_arrays = starts, eras = np.array(self._era_starts), np.array(self._eras, np.int32)
-        return eras[np.searchsorted(starts, numbers, "right") - 1]
+    def ages_of(self, numbers: npt.NDArray[np.integer]) -> Numbers:
+        """The age of each row, by its number."""
+        starts, offsets = self._age_arrays
+        if starts.size != len(self.age_starts):
+            starts = np.array(self.age_starts)
+            offsets = (np.array(self.ages) - starts).astype(np.int32)
+            self._age_arrays = starts, offsets
+        return numbers.astype(np.int32) + offsets[np.searchsorted(starts, numbers, "right") - 1]
 
-    def _set_eras(self, starts: list[int], eras: list[int]) -> None:
-        self._era_starts, self._eras = starts, eras
-        self._era_arrays = np.array(starts), np.array(eras, np.int32)
+    def set_ages(self, starts: list[int], ages: list[int]) -> None:
+        """Says at which rows ages do not go on from the row before, and what they are there."""
+        self.age_starts, self.ages = starts, ages
+        self._age_arrays = np.empty(0, np.int64), np.empty(0, np.int32)
 
-    def _begin_era(self, era: int) -> None:
-        if self.count > self.stored and era != self._eras[-1]:
-            self._era_starts.append(self.stored)
-            self._eras.append(era)
+    def _begin_ages(self, age: int) -> None:
+        if self.count > self.stored:
+            self.age_starts.append(self.stored)
+            self.ages.append(age)
 
     def _reserve(self, room: int) -> None:
         if room > self.rows.shape[0]:

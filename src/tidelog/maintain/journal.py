@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidelog.backends.protocol import Backend, Facts
+from tidelog.plan.nodes import ClosedRelation, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Journal:
         self._backend = backend
         self._nets: dict[str, Net] = {}
         self._cleared: dict[str, Facts] = {}
+        self._restarted: list[ClosedRelation] = []
+        self._closures: list[tuple[ClosedRelation, Facts, Facts]] = []
 
     @property
     def nets(self) -> Mapping[str, Net]:
@@ -40,21 +43,42 @@ class Journal:
 
     def store(self, relation: str, facts: Facts) -> None:
         """Stores `facts`, which are not stored yet."""
-        self._backend.exchange(relation, facts, facts.minus(facts))
-        self.note(relation, facts, facts.minus(facts))
+        self._backend.exchange(relation, facts, facts.none())
+        self.note(relation, facts, facts.none())
 
     def remove(self, relation: str, facts: Facts) -> None:
         """Removes `facts`, which are stored."""
-        self._backend.exchange(relation, facts.minus(facts), facts)
-        self.note(relation, facts.minus(facts), facts)
+        self._backend.exchange(relation, facts.none(), facts)
+        self.note(relation, facts.none(), facts)
+
+    def close(self, closed: ClosedRelation, came: Facts, went: Facts) -> None:
+        """Takes edges that came and went into a closure."""
+        appeared, vanished = self._backend.close(closed, came, went)
+        self._closures.append((closed, came, went))
+        self.note(closed.closure.relation, appeared, vanished)
+
+    def close_again(self, closed: ClosedRelation) -> None:
+        """Computes a closure anew from all its edges."""
+        relation = closed.closure.relation
+        before = self._backend.clear(relation)
+        self._restarted.append(closed)
+        after = _closed_anew(closed, self._backend)
+        self.note(relation, after.minus(before), before.minus(after))
 
     def clear(self, relation: str) -> Facts:
-        """Removes all facts of `relation`; returns them. What is stored next is known when it is noted."""
-        held = self._backend.facts(relation)
+        """Removes all facts of `relation`; returns those it had at the start. Then it is filled again."""
+        held = self._backend.clear(relation)
         self._cleared.setdefault(relation, self._before(relation, held))
-        self._backend.clear(relation)
-        self.note(relation, held.minus(held), held)
-        return held
+        return self._cleared[relation]
+
+    def refilled(self, relation: str) -> None:
+        """Notes what is different in a relation that was cleared and has been filled again."""
+        before = self._cleared[relation]
+        kept = self._backend.stored(relation, before)
+        after = self._backend.statistics().rows(relation, Version.FULL)
+        went = before.minus(kept) if len(kept) < len(before) else before.none()
+        came = self._backend.facts(relation).minus(before) if len(kept) < after else before.none()
+        self._nets[relation] = Net(came, went)
 
     def note(self, relation: str, came: Facts, went: Facts) -> None:
         """Notes what was stored and removed."""
@@ -65,13 +89,26 @@ class Journal:
         """Makes every relation what it was at the start."""
         for relation, facts in self._cleared.items():
             self._backend.clear(relation)
-            self._backend.exchange(relation, facts, facts.minus(facts))
+            self._backend.exchange(relation, facts, facts.none())
+        closed = {each.closure.relation for each in (*(done for done, _, _ in self._closures), *self._restarted)}
+        for each, came, went in reversed(self._closures):
+            self._backend.close(each, went, came)
         for relation, net in self._nets.items():
-            if relation not in self._cleared:
+            if relation not in self._cleared and relation not in closed:
                 self._backend.exchange(relation, net.went, net.came)
+        for each in self._restarted:
+            _closed_anew(each, self._backend)
+        self._restarted.clear()
         self._nets.clear()
         self._cleared.clear()
+        self._closures.clear()
 
     def _before(self, relation: str, held: Facts) -> Facts:
         net = self._nets.get(relation)
         return held if net is None else held.minus(net.came).union(net.went)
+
+
+def _closed_anew(closed: ClosedRelation, backend: Backend) -> Facts:
+    backend.clear(closed.closure.relation)
+    edges = backend.facts(closed.edges)
+    return backend.close(closed, edges, edges.none())[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from copy import copy
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend
 from tidelog.errors import EvaluationError
-from tidelog.facts.change import Change, NetDelta, Outcome
+from tidelog.facts.change import Change, NetDelta, Outcome, difference, net_delta
 from tidelog.facts.columns import empty_table
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run, materialize
@@ -18,6 +19,7 @@ from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.maintain.update import Update
 from tidelog.plan.lower import given_to, lower
+from tidelog.plan.modules import with_modules
 from tidelog.plan.nodes import Plan, Project, StratumPlan, Values, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.update_rules import StratumQuestions, questions_of
@@ -34,13 +36,21 @@ class Materialization:
         self._observer = observer
         self._maintenance = maintenance
         self._is_current = False
+        self._seconds: dict[int, float] = {}
+        self._excluded: frozenset[str] = frozenset()
         self._take(checked)
-        self._state_facts(optimize(lower(checked)))
+        self._state_facts(lower(checked))
 
     def materialize(self) -> None:
         """Derives everything that follows, unless that is done."""
         if not self._is_current:
-            materialize(self._plan, self._backend, self._limits, self._observer)
+            statistics = self._backend.statistics()
+            self._leave_out({name for name in self._linear if statistics.rows(given_to(name), Version.FULL)})
+            try:
+                self._seconds = dict(materialize(self._plan, self._backend, self._limits, self._observer))
+            except BaseException:
+                self._forget_what_follows()
+                raise
             self._is_current = True
 
     def table(self, relation: str) -> pa.Table:
@@ -69,13 +79,17 @@ class Materialization:
             return sum(table.num_rows for table in self.apply(Change({}, {relation: rows})).retracted.values())
         kept = self._kept_in(relation)
         went = self._backend.stored(kept, self._backend.facts(kept, rows))
-        self._backend.exchange(kept, went.minus(went), went)
+        self._backend.exchange(kept, went.none(), went)
         return len(went)
 
     def apply(self, change: Change) -> Outcome:
         """Brings a change about, all of it or, when there is an error, nothing."""
         self.materialize()
         nets = self._nets(change)
+        given = {name for name in self._linear if given_to(name) in nets and len(nets[given_to(name)].came)}
+        if given:
+            self._leave_out(given)
+            nets = self._nets(change)
         journal = Journal(self._backend)
         try:
             self._update(nets, journal)
@@ -85,15 +99,52 @@ class Materialization:
         return self._outcome(nets, journal)
 
     def replace_program(self, checked: CheckedProgram) -> Outcome:
-        """Takes another program with the same facts; its consequences follow."""
-        raise NotImplementedError
+        """Takes another program with the same explicit facts, as far as it has their relations."""
+        other = copy(self)
+        other._backend = self._backend.fresh(checked.schemas)
+        other._excluded = self._excluded if checked is self._checked else frozenset()
+        other._take(checked)
+        both = [name for name in checked.schemas if self._plan.schemas.get(name) == checked.schemas[name]]
+        for relation in both:
+            other._backend.insert(other._kept_in(relation), self.explicit(relation))
+        deltas = {}
+        if self._is_current:
+            other._is_current = False
+            other.materialize()
+            deltas = _differences(self, other)
+        self.__dict__.update(other.__dict__)
+        return Outcome(deltas=deltas)
 
     def _take(self, checked: CheckedProgram) -> None:
+        self._checked = checked
         plan = optimize(lower(checked))
-        self._plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
+        plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
+        self._plan = with_modules(plan, self._excluded) if self._maintenance.modules else plan
         self._backend.declare({**self._plan.schemas, **self._plan.hidden})
         self._ordering = Ordering(self._backend, self._observer)
         self._known_questions: tuple[StratumQuestions, ...] | None = None
+
+    @property
+    def _linear(self) -> set[str]:
+        """Relations closed over another one: facts given to the relation itself are no edges."""
+        closed = [stratum.closed.closure for stratum in self._plan.strata if stratum.closed is not None]
+        return {closure.relation for closure in closed if closure.edges is not None}
+
+    def _leave_out(self, relations: Set[str]) -> None:
+        """Computes these relations by their rules from now on."""
+        if relations:
+            self._excluded |= relations
+            if self._is_current:
+                self.replace_program(self._checked)
+            else:
+                self._take(self._checked)
+
+    def _forget_what_follows(self) -> None:
+        """Takes back a materialisation that was stopped: what it left might not follow from the facts of tomorrow."""
+        for stratum in self._plan.strata:
+            if stratum.once or stratum.first or stratum.given or stratum.closed:
+                for relation in stratum.relations:
+                    self._backend.clear(relation)
 
     def _state_facts(self, plan: Plan) -> None:
         """Gives the facts of the text, as if they came from outside."""
@@ -104,7 +155,7 @@ class Materialization:
                     found = self._backend.collect([replace(rule, head=kept)])
                     for facts in found.values():
                         new = facts.minus(self._backend.stored(kept, facts))
-                        self._backend.exchange(kept, new, new.minus(new))
+                        self._backend.exchange(kept, new, new.none())
 
     def _kept_in(self, relation: str) -> str:
         """Where the explicit facts of `relation` are."""
@@ -128,6 +179,7 @@ class Materialization:
         if not nets:
             return
         run = Run(self._plan, self._backend, self._limits, self._observer, self._ordering)
+        run.seconds.update(self._seconds)
         update = Update(self._backend, self._questions(), run, journal, self._maintenance.strategy)
         try:
             update.apply(nets)
@@ -136,6 +188,7 @@ class Materialization:
             journal.take_back()
             update = Update(self._backend, self._questions(), run, journal, self._maintenance.strategy)
             update.start_over(nets)
+        self._seconds = run.seconds
 
     def _questions(self) -> tuple[StratumQuestions, ...]:
         if self._known_questions is None:
@@ -158,11 +211,9 @@ class Materialization:
         )
 
     def _delta(self, relation: str, net: Net) -> NetDelta:
+        table = self._backend.table
         return NetDelta(
-            len(net.came),
-            len(net.went),
-            lambda: self._backend.table(relation, net.came),
-            lambda: self._backend.table(relation, net.went),
+            len(net.came), len(net.went), lambda: table(relation, net.came), lambda: table(relation, net.went)
         )
 
 
@@ -172,3 +223,21 @@ def _states_facts(node: object) -> bool:
 
 def _without_facts(stratum: StratumPlan) -> StratumPlan:
     return replace(stratum, once=tuple(rule for rule in stratum.once if not _states_facts(rule.node)))
+
+
+def _differences(before: Materialization, after: Materialization) -> dict[str, NetDelta]:
+    """What is different in each relation of two programs."""
+    deltas = {}
+    old, new = before._plan.schemas, after._plan.schemas
+    for relation in dict.fromkeys((*old, *new)):
+        schema = new.get(relation, old.get(relation))
+        assert schema is not None
+        was = before.table(relation) if relation in old else empty_table(schema)
+        now = after.table(relation) if relation in new else empty_table(schema)
+        if old.get(relation, schema) != schema:
+            delta = net_delta(now, was)
+        else:
+            delta = net_delta(difference(now, was), difference(was, now))
+        if delta.appeared_count or delta.vanished_count:
+            deltas[relation] = delta
+    return deltas

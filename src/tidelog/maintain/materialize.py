@@ -11,7 +11,7 @@ from tidelog.maintain.limits import Usage, check_limits, memory_in_use
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.differentiate import joined_scans
-from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
+from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan, Version
 from tidelog.plan.walk import relations_read
 
 BETWEEN_LOOKS = 0.05
@@ -23,8 +23,10 @@ def materialize(
     backend: Backend,
     limits: Limits = Limits(),  # noqa: B008  frozen
     observer: Observer = SILENT,
-) -> None:
-    """Stores everything that follows by `plan` from what `backend` has. Raises LimitError at the first limit reached.
+) -> Mapping[int, float]:
+    """Stores everything that follows by `plan` from what `backend` has; returns the seconds that each stratum took.
+
+    Raises LimitError at the first limit reached.
 
     It may be stopped at any point, by a limit, an error or an interrupt. Every row stored by then does follow, and a
     second call goes on from there.
@@ -35,6 +37,7 @@ def materialize(
         observer.stratum_started(number, stratum)
         rounds, rows = run.evaluate(number, stratum)
         observer.stratum_finished(number, rounds, rows)
+    return run.seconds
 
 
 class Run:
@@ -50,6 +53,7 @@ class Run:
         self._ordering = ordering or Ordering(backend, observer)
         self._started = monotonic()
         self.rows = 0
+        self.seconds: dict[int, float] = {}
         self._memory = 0
         self._next_look = 0.0
 
@@ -58,6 +62,15 @@ class Run:
 
         Rows that were there at the start are in no delta, so then the recursive rules must read everything once.
         """
+        started = monotonic()
+        try:
+            return self._evaluate(number, stratum)
+        finally:
+            self.seconds[number] = monotonic() - started
+
+    def _evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
+        if stratum.closed is not None:
+            return 1, self._close(stratum.closed)
         known = self._sizes(stratum)
         before = sum(known.values())
         rounds = 0
@@ -69,6 +82,13 @@ class Run:
             rounds += 1
             delta = self._round(number, rounds, stratum, awake(stratum.rounds, delta), known)
         return rounds, sum(known.values()) - before
+
+    def _close(self, closed: ClosedRelation) -> int:
+        """Computes a closure that has no rows yet; how many it has then."""
+        edges = self._backend.facts(closed.edges)
+        appeared, _ = self._backend.close(closed, edges, edges.none())
+        self.rows += len(appeared)
+        return len(appeared)
 
     def _filled(self, given: tuple[RulePlan, ...]) -> Iterator[RulePlan]:
         """The rules of `given` that have something to take over."""

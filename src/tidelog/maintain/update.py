@@ -1,25 +1,33 @@
 """Keeps derived facts true after a change: DRed^c-Mod (Hu, Motik and Horrocks 2019, algorithm 3), stratum by stratum.
 
 For each stratum: facts that lost a derivation are in doubt; those without another one are deleted, and put those that
-were derived from them in doubt; what was deleted and has another derivation after all comes back; then what follows from
-new facts is added. What came and went in a stratum is told to the strata above it.
+were derived from them in doubt; what was deleted and has another derivation after all comes back; then what follows
+from new facts is added. What came and went in a stratum is told to the strata above it.
 
 Two strategies answer whether a fact in doubt has another derivation. DRED looks only at rules that use nothing of the
-stratum, so it deletes too much and brings it back. BACKWARD_FORWARD also accepts a derivation from facts that came in an
-earlier era than the fact itself: such derivations cannot go round in a circle.
+stratum, so it deletes too much and brings it back. BACKWARD_FORWARD also accepts a derivation from facts that came
+before the fact itself: such derivations cannot go round in a circle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from tidelog.backends.protocol import Backend, Facts, Watch
+from tidelog.maintain.budget import Budget, OverBudget
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run, awake
 from tidelog.maintain.protocol import Strategy
-from tidelog.plan.nodes import RulePlan
+from tidelog.plan.nodes import RulePlan, Version
 from tidelog.plan.update_rules import Sign, StratumQuestions
+
+BUDGET = 0.2
+"""What an update may spend on asking about a stratum before it is derived anew, as a share of what that takes."""
+
+MUCH = 0.1
+"""The share of a relation from which on a change is not followed."""
 
 MANY_FACTS = 128
 FEW_MATCHES = (2, 8)
@@ -50,6 +58,7 @@ class Update:
         self._journal = journal
         self._strategy = strategy
         self._pending = [Pending() for _ in questions]
+        self._budgets = [Budget(BUDGET * run.seconds.get(number + 1, inf)) for number in range(len(questions))]
 
     def apply(self, change: Mapping[str, Net]) -> None:
         """Makes everything true after `change` of relations that no rule derives."""
@@ -78,47 +87,72 @@ class Update:
         if not change:
             return
         # Whoever joins two facts that went must find each of them beside the other.
-        gone = {relation: net.went for relation, net in change.items() if len(net.went)}
+        is_joined = self._questions[above - 1].is_joined_with_itself
+        gone = {relation: net.went for relation, net in change.items() if len(net.went) and is_joined}
         for relation, facts in gone.items():
-            self._backend.exchange(relation, facts, facts.minus(facts))
+            self._backend.exchange(relation, facts, facts.none())
         self._tell_what_went(change, above)
         for relation, facts in gone.items():
-            self._backend.exchange(relation, facts.minus(facts), facts)
+            self._backend.exchange(relation, facts.none(), facts)
         self._tell_news(change, above)
 
     def _tell_what_went(self, change: Mapping[str, Net], above: int) -> None:
         """Puts facts in doubt that a derivation is lost of. All facts that came and all that went are stored now."""
         for number in range(above, len(self._questions)):
-            questions, pending = self._questions[number], self._pending[number]
-            for relation, net in change.items():
-                pending.must_start_over |= relation in questions.opaque
-                for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
-                    if len(facts):
-                        lost = questions.lost.get((relation, sign), ())
-                        _add_all(pending.doubted, self._ask(relation, facts, lost, number))
-                        groups = questions.changed_groups.get(relation, ())
-                        _add_all(pending.groups, self._ask(relation, facts, groups, number))
+            try:
+                for relation, net in change.items():
+                    self._tell_stratum_what_went(relation, net, number)
+            except OverBudget:
+                self._pending[number].must_start_over = True
+
+    def _tell_stratum_what_went(self, relation: str, net: Net, number: int) -> None:
+        questions, pending = self._questions[number], self._pending[number]
+        pending.must_start_over |= relation in questions.opaque
+        for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
+            lost = questions.lost.get((relation, sign), ())
+            groups = questions.changed_groups.get(relation, ())
+            if len(facts) and (lost or groups) and not pending.must_start_over:
+                pending.must_start_over = self._is_much(relation, facts, number)
+            if len(facts) and not pending.must_start_over:
+                _add_all(pending.doubted, self._ask(relation, facts, lost, number))
+                _add_all(pending.groups, self._ask(relation, facts, groups, number))
+
+    def _is_much(self, relation: str, facts: Facts, number: int) -> bool:
+        """Whether so much of a relation changed that deriving a stratum anew is sure to be quicker."""
+        rows = self._backend.statistics().rows(relation, Version.FULL)
+        return self._budgets[number].seconds < inf and len(facts) > MUCH * max(rows, MANY_FACTS)
 
     def _tell_news(self, change: Mapping[str, Net], above: int) -> None:
         for number in range(above, len(self._questions)):
             gained = self._questions[number].gained
+            closed = self._questions[number].stratum.closed
             for relation, net in change.items():
-                if (relation, Sign.CAME) in gained or (relation, Sign.WENT) in gained:
+                is_edges = closed is not None and closed.edges == relation
+                if is_edges or (relation, Sign.CAME) in gained or (relation, Sign.WENT) in gained:
                     self._pending[number].news.append((relation, net))
 
     def _stratum(self, number: int, questions: StratumQuestions, pending: Pending) -> Mapping[str, Net]:
         """What came and went in a stratum."""
-        if pending.must_start_over:
+        closed = questions.stratum.closed
+        if closed is not None:
+            for _, net in pending.news:
+                self._journal.close(closed, net.came, net.went)
+        elif pending.must_start_over:
             self._start_over(number, questions)
         else:
-            for relation, groups in pending.groups.items():
-                lost = questions.regroupings[relation].lost
-                _add_all(pending.doubted, self._ask(relation, groups, lost, number))
-            deleted = self._delete(questions, pending.doubted, number)
-            gained = self._gained(questions, pending, deleted, number)
-            self._insert(questions, gained, number)
+            try:
+                self._follow(questions, pending, number)
+            except OverBudget:
+                self._start_over(number, questions)
         nets = self._journal.nets
         return {relation: nets[relation] for relation in questions.stratum.relations if relation in nets}
+
+    def _follow(self, questions: StratumQuestions, pending: Pending, number: int) -> None:
+        for relation, groups in pending.groups.items():
+            lost = questions.regroupings[relation].lost
+            _add_all(pending.doubted, self._ask(relation, groups, lost, number))
+        deleted = self._delete(questions, pending.doubted, number)
+        self._insert(questions, pending, deleted, number)
 
     def _delete(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> dict[str, Facts]:
         """Deletes the doubted facts that have no other derivation, and what depended on them; returns the deleted."""
@@ -152,28 +186,33 @@ class Update:
                 break
         return facts
 
-    def _gained(
+    def _stage_gained(
         self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int
-    ) -> dict[str, Facts]:
-        """The facts that have a derivation now and had none before, or were deleted too soon."""
-        gained: dict[str, Facts] = {}
+    ) -> None:
+        """Stages the facts that have a derivation now and had none before, or were deleted too soon."""
         for relation, facts in deleted.items():
-            _add_all(gained, self._ask(relation, facts, questions.any.get(relation, ()), number))
+            self._stage_answers(relation, facts, questions.any.get(relation, ()), number)
         for relation, net in pending.news:
             for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
                 if len(facts):
-                    _add_all(gained, self._ask(relation, facts, questions.gained.get((relation, sign), ()), number))
+                    self._stage_answers(relation, facts, questions.gained.get((relation, sign), ()), number)
         for relation, groups in pending.groups.items():
-            _add_all(gained, self._ask(relation, groups, (questions.regroupings[relation].gained,), number))
-        return gained
+            self._stage_answers(relation, groups, (questions.regroupings[relation].gained,), number)
 
-    def _insert(self, questions: StratumQuestions, gained: Mapping[str, Facts], number: int) -> None:
-        """Stores `gained` and what follows from it within the stratum."""
+    def _stage_answers(self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int) -> None:
+        if rules:
+            self._backend.mark(relation, marked)
+            watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
+            self._backend.derive(self._run.ordered(tuple(rules)), watch)
+
+    def _insert(
+        self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int
+    ) -> None:
+        """Stores what is gained and what follows from it within the stratum."""
         stratum = questions.stratum
-        for relation, facts in gained.items():
-            self._backend.stage(relation, facts)
         rounds = 1
         try:
+            self._stage_gained(questions, pending, deleted, number)
             delta = self._backend.advance(stratum.relations)
             while any(delta.values()):
                 self._note_delta(delta)
@@ -181,6 +220,8 @@ class Update:
                 delta = self._run.round(number + 1, rounds, stratum, rules)
                 rounds += 1
         except BaseException:
+            # Whether the last round got as far as to store its rows or not: all are noted, to be taken back.
+            self._note_delta(dict.fromkeys(stratum.relations, 1))
             self._note_delta(self._backend.advance(stratum.relations))
             raise
 
@@ -188,14 +229,18 @@ class Update:
         for relation, rows in delta.items():
             if rows:
                 facts = self._backend.delta(relation)
-                self._journal.note(relation, facts, facts.minus(facts))
+                self._journal.note(relation, facts, facts.none())
 
     def _start_over(self, number: int, questions: StratumQuestions) -> None:
         stratum = questions.stratum
-        held = {relation: self._journal.clear(relation) for relation in stratum.relations}
+        if stratum.closed is not None:
+            self._journal.close_again(stratum.closed)
+            return
+        for relation in stratum.relations:
+            self._journal.clear(relation)
         self._run.evaluate(number + 1, stratum)
-        for relation, facts in held.items():
-            self._journal.note(relation, self._backend.facts(relation), facts.minus(facts))
+        for relation in stratum.relations:
+            self._journal.refilled(relation)
 
     def _ask(
         self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int, most_matches: int | None = None
@@ -204,8 +249,19 @@ class Update:
         if not rules:
             return {}
         self._backend.mark(relation, marked)
-        watch: Watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
-        return self._backend.collect(self._run.ordered(tuple(rules)), watch, most_matches)
+        watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
+        ordered = self._run.ordered(tuple(rules))
+        self._backend.catch_up(ordered)
+        with self._budgets[number].spending() as check:
+            return self._backend.collect(ordered, _both(watch, check), most_matches)
+
+
+def _both(watch: Watch, check: Callable[[], None]) -> Watch:
+    def look(rule: RulePlan, rows: int) -> None:
+        watch(rule, rows)
+        check()
+
+    return look
 
 
 def _add_all(found: dict[str, Facts], more: Mapping[str, Facts]) -> None:

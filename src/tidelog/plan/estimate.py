@@ -14,7 +14,7 @@ from typing import assert_never
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Test
 from tidelog.plan.nodes import (
-    ERA,
+    AGE,
     Antijoin,
     Distinct,
     Extend,
@@ -61,7 +61,7 @@ class Estimator:
 
     def __init__(self, sources: tuple[Source, ...], sizes: Mapping[int, float], statistics: Statistics) -> None:
         self.sources = sources
-        self.columns = tuple(frozenset(columns_of(source)) - {ERA} for source in sources)
+        self.columns = tuple(frozenset(columns_of(source)) - {AGE} for source in sources)
         places = Counter(name for columns in self.columns for name in columns)
         self._shared = frozenset(name for name, count in places.items() if count > 1)
         self._sizes = sizes
@@ -108,7 +108,7 @@ class Estimator:
                 assert_never(source)
 
     def _scan_matches(self, scan: Scan, prefix: Prefix) -> tuple[float, dict[str, float]]:
-        scan = without_era(scan)
+        scan = without_age(scan)
         rows = float(self._statistics.rows(scan.relation, scan.version))
         constant = tuple(place for place, column in enumerate(scan.columns) if isinstance(column, Constant))
         bound = {
@@ -168,9 +168,9 @@ class Estimator:
         return replace(prefix, rows=rows, values=values, waiting=tuple(waiting))
 
 
-def without_era(scan: Scan) -> Scan:
+def without_age(scan: Scan) -> Scan:
     """`scan` without the column that is not the relation's: about its values nothing is known."""
-    return replace(scan, columns=scan.columns[:-1]) if scan.columns[-1:] == (ERA,) else scan
+    return replace(scan, columns=scan.columns[:-1]) if scan.columns[-1:] == (AGE,) else scan
 
 
 def shared_matches(rows: float, columns: tuple[str, ...], prefix: Prefix) -> tuple[float, dict[str, float]]:

@@ -21,8 +21,8 @@ class Version(Enum):
     """Which rows of a relation a scan reads. FULL is OLD and DELTA together.
 
     MARKED are rows that a question is about, whether they are stored or not. A scan of them may have one column more
-    than the relation, the era in which the row came. A scan of what is OLDER has that column too: it reads the rows of
-    the relation that came in an earlier era than the one bound there.
+    than the relation, the age of the row: a number that is less for rows that came before, in whichever relation. A
+    scan of what is OLDER has that column too: it reads the rows whose age is less than what is bound there.
     """
 
     FULL = "full"
@@ -32,7 +32,7 @@ class Version(Enum):
     OLDER = "older"
 
 
-ERA = "~era"
+AGE = "~age"
 """The name of the column that a scan of MARKED or OLDER rows has behind those of the relation."""
 
 
@@ -173,11 +173,21 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ClosedRelation:
+    """A relation that is the closure of the rows of `edges`. Where `is_written_out`, its rows are stored as others'."""
+
+    closure: ClosureGroup
+    edges: str
+    is_written_out: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StratumPlan:
     """`once` runs first; `rounds` (one plan for each delta version) run until nothing new comes.
 
     `first` has the rules of `rounds` with every scan FULL: it runs before the rounds when the relations had rows at the
     start, because those rows are in no delta. `given` takes over what was given to a derived relation from outside.
+    Where `closed`, there are no rules: a module computes the one relation.
     """
 
     relations: tuple[str, ...]
@@ -186,6 +196,7 @@ class StratumPlan:
     closures: tuple[ClosureGroup, ...] = ()
     first: tuple[RulePlan, ...] = ()
     given: tuple[RulePlan, ...] = ()
+    closed: ClosedRelation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Questions about a change: which heads may lose a derivation, which gain one, and is there another one?
 
-A question is a rule with one scan that reads MARKED rows, those that came or went, or heads in doubt; a backend answers
-it by starting there. What is lost may be asked for too widely, since each head is looked at again: such bodies leave out
-negations and aggregates ("relaxed"). What is gained is exact.
+A question is a rule with one scan that reads MARKED rows, those that came or went, or heads in doubt; a backend
+answers it by starting there. What is lost may be asked for too widely, since each head is looked at again: such bodies
+leave out negations and aggregates ("relaxed"). What is gained is exact.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Term, Variable
 from tidelog.plan.nodes import (
-    ERA,
+    AGE,
     Antijoin,
     Distinct,
     GroupJoin,
@@ -35,7 +35,7 @@ from tidelog.plan.nodes import (
 )
 from tidelog.plan.passes.prune_columns import names_used, prune_node
 from tidelog.plan.spine import UNIT, Operation, Source, Spine, assemble, flatten, is_ready, needs, put
-from tidelog.plan.walk import columns_of, names_in
+from tidelog.plan.walk import columns_of, names_in, scans_of
 from tidelog.schema import Attribute, Kind, Schema
 
 
@@ -76,13 +76,25 @@ class StratumQuestions:
     outside: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
     older: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
     any: dict[str, list[RulePlan]] = field(default_factory=lambda: defaultdict(list))
+    is_joined_with_itself: bool = False
+    """Whether a rule of another stratum reads relations of this one in more than one place."""
     opaque: set[str] = field(default_factory=set)
     """Relations under an aggregate whose groups cannot be told from their rows: a change means starting over."""
 
 
 def questions_of(plan: Plan) -> tuple[StratumQuestions, ...]:
     """The questions about each stratum of an optimised plan, in order."""
-    return tuple(_questions(stratum, plan.schemas) for stratum in plan.strata)
+    schemas = {**plan.schemas, **plan.hidden}
+    found = tuple(_questions(stratum, schemas) for stratum in plan.strata)
+    for questions in found:
+        own = set(questions.stratum.relations)
+        questions.is_joined_with_itself = any(
+            sum(scan.relation in own for scan in scans_of(rule.node)) > 1
+            for stratum in plan.strata
+            if stratum is not questions.stratum
+            for rule in (*stratum.given, *stratum.once, *stratum.first)
+        )
+    return found
 
 
 def _questions(stratum: StratumPlan, schemas: Mapping[str, Schema]) -> StratumQuestions:
@@ -189,12 +201,12 @@ class _Asking:
                     tests.append(_equal(name, term, kind))
         heads = tuple(Variable(each) if isinstance(each, str) else each for each in columns if each is not None)
         is_recursive = any(isinstance(each, Scan) and each.relation in self.recursive for each in spine.sources)
-        marked = Scan(head, (*columns, ERA) if is_recursive else tuple(columns), Version.MARKED)
+        marked = Scan(head, (*columns, AGE) if is_recursive else tuple(columns), Version.MARKED)
         body = Spine((marked, *spine.sources), (*spine.others, *tests))
         self._put(self.questions.any if is_recursive else self.questions.outside, self._asked(body, heads))
         if is_recursive:
             older = tuple(
-                replace(each, columns=(*each.columns, ERA), version=Version.OLDER)
+                replace(each, columns=(*each.columns, AGE), version=Version.OLDER)
                 if isinstance(each, Scan) and each.relation in self.recursive
                 else each
                 for each in spine.sources
@@ -208,7 +220,8 @@ class _Asking:
         return self._asked(body, self.project.columns, narrow)
 
     def _asked(self, body: Spine, heads: tuple[Term, ...], narrow: GroupJoin | None = None) -> RulePlan:
-        """The rule with this body and head. Its aggregates look only at groups that the body asks for, `narrow` does."""
+        """The rule with this body and head. Its aggregates look only at groups that the body asks for; `narrow` does so
+        already."""
         others = tuple(
             _narrowed(part, body) if isinstance(part, GroupJoin) and part is not narrow else part
             for part in body.others

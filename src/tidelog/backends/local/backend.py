@@ -18,7 +18,8 @@ from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.fact_set import FactSet, different
 from tidelog.facts.membership import Rows
-from tidelog.plan.nodes import Node, RulePlan, Version
+from tidelog.facts.relation import Relation
+from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, Version
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Kind, Schema
 
@@ -33,8 +34,11 @@ class LocalBackend:
         self._schemas = dict(schemas)
         self._store = Store(schemas)
         self._bodies: dict[int, tuple[Node, Body]] = {}
+        self._jobs = jobs
         self._team = Team(jobs)
-        self._era = 0
+
+    def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
+        return LocalBackend(schemas, self._jobs)
 
     def declare(self, schemas: Mapping[str, Schema]) -> None:
         for name, schema in schemas.items():
@@ -45,13 +49,13 @@ class LocalBackend:
     def insert(self, relation: str, rows: pa.Table) -> int:
         kinds = self._schemas[relation].kinds
         if not kinds:
-            return self._store.relations[relation].insert(np.zeros((rows.num_rows, 1), np.int32), self._era)
+            return self._store.relations[relation].insert(np.zeros((rows.num_rows, 1), np.int32))
         stored = self._store.relations[relation]
         if not stored.count and _is_ascending(rows, kinds):
             return stored.insert_different(self._encoded(rows, kinds))
         for batch in self._encoded(rows, kinds):
             stored.stage(batch)
-        return stored.keep_staged(self._era)
+        return stored.keep_staged(self._store.ages(stored.staged))
 
     def facts(self, relation: str, rows: pa.Table | None = None) -> FactSet:
         if rows is None:
@@ -64,13 +68,12 @@ class LocalBackend:
     def stored(self, relation: str, facts: FactSet) -> FactSet:
         if not len(facts):
             return facts
-        return FactSet(facts.rows[self._store.relations[relation].membership.contains(facts.rows)])
+        return FactSet(facts.rows[self._store.contains(relation, facts.rows)])
 
     def exchange(self, relation: str, came: FactSet, went: FactSet) -> None:
         stored = self._store.relations[relation]
         if len(came):
-            self._era += 1
-            stored.insert(came.rows, self._era)
+            stored.insert(came.rows, self._store.ages(len(came)))
         if len(went):
             stored.remove(went.rows)
             stored.compact()
@@ -87,12 +90,16 @@ class LocalBackend:
         return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
 
     def count(self, relation: str) -> int:
-        return self._store.relations[relation].size
+        return self._store.rows(relation, Version.FULL)
 
-    def clear(self, relation: str) -> None:
+    def clear(self, relation: str) -> FactSet:
+        rows = self._store.read(relation, Version.FULL)
+        stored = self._store.relations[relation]
+        held = FactSet(rows, stored.membership if stored.has_membership else None)
         self._store.clear(relation)
         self._bodies.clear()
         self._team.forget()
+        return held
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         derived: dict[int, int] = {}
@@ -113,27 +120,42 @@ class LocalBackend:
         self._store.relations[relation].stage(facts.rows)
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
-        self._era += 1
-        return {name: self._store.relations[name].advance(self._era) for name in relations}
+        return {name: self._advance(self._store.relations[name]) for name in relations}
+
+    def _advance(self, relation: Relation) -> int:
+        return relation.advance(self._store.ages(relation.staged))
 
     def delta(self, relation: str) -> FactSet:
         return FactSet(self._store.read(relation, Version.DELTA).copy())
 
+    def close(self, closed: ClosedRelation, came: FactSet, went: FactSet) -> tuple[FactSet, FactSet]:
+        relation = closed.closure.relation
+        appeared, vanished = self._store.closed_table(closed).update(came, went)
+        if closed.is_written_out:
+            self.exchange(relation, appeared, vanished)
+        return appeared, vanished
+
     def mark(self, relation: str, facts: FactSet) -> None:
         self._store.marked[relation] = facts.rows
+
+    def catch_up(self, rules: Sequence[RulePlan]) -> None:
+        for rule in rules:
+            self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
 
     def collect(
         self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
     ) -> Mapping[str, FactSet]:
-        found: dict[str, list[Rows]] = {}
+        found: dict[str, Relation] = {}
         for rule in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)
             body = self._body(rule)
             body.prepare(evaluation)
             for rows in body.run(body.source.morsels(evaluation), evaluation):
                 watch(rule, rows.shape[0])
-                found.setdefault(rule.head, []).append(rows.copy())
-        return {head: different(batches) for head, batches in found.items()}
+                if rule.head not in found:
+                    found[rule.head] = Relation(self._schemas[rule.head].arity)
+                found[rule.head].stage(rows)
+        return {head: _staged(relation) for head, relation in found.items()}
 
     def statistics(self) -> Statistics:
         return self._store
@@ -152,6 +174,11 @@ class LocalBackend:
         if known is None or known[0] is not rule.node:
             known = self._bodies[id(rule.node)] = (rule.node, translate(rule, self._store))
         return known[1]
+
+
+def _staged(relation: Relation) -> FactSet:
+    relation.settle()
+    return FactSet(relation.rows[: relation.count], relation.membership)
 
 
 def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:

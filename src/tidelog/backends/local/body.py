@@ -28,6 +28,12 @@ class Body:
     names: tuple[str, ...]
     head: Head | None
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        """Brings the indexes up to date that it reads."""
+        self.source.catch_up(evaluation)
+        for step in self.steps:
+            step.catch_up(evaluation)
+
     def prepare(self, evaluation: Evaluation) -> None:
         self.source.prepare(evaluation)
         for step in self.steps:

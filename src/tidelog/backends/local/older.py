@@ -11,14 +11,14 @@ from tidelog.backends.local.batch import Batch, keep_rows
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import ROW_NUMBER
 from tidelog.backends.local.steps import Argument, expanded, first_of, key_rows, probing
-from tidelog.plan.nodes import ERA, Version
+from tidelog.plan.nodes import AGE, Version
 
 _NUMBER = "~number"
 
 
 @dataclass(frozen=True, slots=True)
 class OlderLookup:
-    """Joins with the rows of a relation that agree on `key` and came in an earlier era than the batch's row says.
+    """Joins with the rows of a relation that agree on `key` and came before the row that the batch is about.
 
     `new` names the other columns that are wanted; `equal` are pairs of new names that must agree.
     """
@@ -29,6 +29,9 @@ class OlderLookup:
     new: tuple[tuple[str, int], ...]
     equal: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.prepare(evaluation)
 
     def prepare(self, evaluation: Evaluation) -> None:
         if self._asks_for_whole_rows(evaluation):
@@ -41,16 +44,16 @@ class OlderLookup:
         if self._asks_for_whole_rows(evaluation):
             keys = key_rows(batch, self.arguments) if self.key else np.zeros((batch.size, 1), np.int32)
             numbers = relation.numbering.find(keys, np.arange(relation.width))
-            older = relation.eras_of(numbers) < batch.column(ERA)
+            older = relation.ages_of(numbers) < batch.column(AGE)
             yield keep_rows(batch, (numbers >= 0) & older, self.names)
             return
         index = evaluation.store.index(self.relation, self.key, is_numbered=True)
         matches = first_of(index.probe(*probing(batch, self.arguments), Version.FULL), evaluation.most_matches)
         columns = {name: index.payload_columns.index(column) for name, column in self.new}
         columns[_NUMBER] = index.payload_columns.index(ROW_NUMBER)
-        layout = tuple(dict.fromkeys((*self.names, *columns, ERA)))
+        layout = tuple(dict.fromkeys((*self.names, *columns, AGE)))
         for joined in expanded(batch, matches, columns, layout):
-            mask = relation.eras_of(joined.column(_NUMBER)) < joined.column(ERA)
+            mask = relation.ages_of(joined.column(_NUMBER)) < joined.column(AGE)
             for one, other in self.equal:
                 mask &= joined.column(one) == joined.column(other)
             yield keep_rows(joined, mask, self.names)

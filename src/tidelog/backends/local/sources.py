@@ -9,17 +9,21 @@ from typing import TypeAlias
 import numpy as np
 
 from tidelog.backends.local.batch import MORSEL, UNIT, Batch, keep_rows, select_columns
+from tidelog.backends.local.closed import ClosedIndex
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.steps import Pipeline
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
-from tidelog.plan.nodes import ERA, Scan, Values, Version
+from tidelog.plan.nodes import AGE, Scan, Values, Version
 
 
 @dataclass(frozen=True, slots=True)
 class UnitSource:
     """One row with nothing bound."""
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        pass
 
     def prepare(self, evaluation: Evaluation) -> None:
         pass
@@ -33,6 +37,9 @@ class ValuesSource:
     """Rows of the text."""
 
     node: Values
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        pass
 
     def prepare(self, evaluation: Evaluation) -> None:
         pass
@@ -52,6 +59,10 @@ class TableSource:
     pipelines: tuple[Pipeline, ...]
     rows: Rows | None = None
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        for pipeline in self.pipelines:
+            pipeline.catch_up(evaluation)
+
     def prepare(self, evaluation: Evaluation) -> None:
         self.rows = _different(np.concatenate([pipeline.collect(evaluation) for pipeline in self.pipelines]))
 
@@ -69,6 +80,9 @@ class OuterSource:
 
     pipeline: Pipeline
     rows: Rows | None = None
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.pipeline.catch_up(evaluation)
 
     def prepare(self, evaluation: Evaluation) -> None:
         names = self.pipeline.names
@@ -91,15 +105,20 @@ class ScanSource:
     names: tuple[tuple[str, int], ...]
     equal: tuple[tuple[int, int], ...]
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.prepare(evaluation)
+
     def prepare(self, evaluation: Evaluation) -> None:
         if self._is_looked_up:
             self._index(evaluation)
+        elif self.scan.columns[-1:] == (AGE,):
+            _ = evaluation.store.relations[self.scan.relation].numbering
 
     @property
     def _is_looked_up(self) -> bool:
         return bool(self.constants) and self.scan.version in (Version.FULL, Version.OLD)
 
-    def _index(self, evaluation: Evaluation) -> Index:
+    def _index(self, evaluation: Evaluation) -> Index | ClosedIndex:
         index = evaluation.store.index(self.scan.relation, tuple(column for column, _ in self.constants))
         index.catch_up()
         return index
@@ -122,8 +141,8 @@ class ScanSource:
         """The rows to read, and which column of them each column of the relation is."""
         if not self._is_looked_up:
             rows = evaluation.store.read(self.scan.relation, self.scan.version)
-            if self.scan.columns[-1:] == (ERA,):
-                rows = _with_eras(rows, evaluation.store.relations[self.scan.relation])
+            if self.scan.columns[-1:] == (AGE,):
+                rows = _with_ages(rows, evaluation.store.relations[self.scan.relation])
             return rows, {column: column for column in range(rows.shape[1])}
         index = self._index(evaluation)
         key = np.array([[identity for _, identity in self.constants]], np.int32)
@@ -138,10 +157,10 @@ class ScanSource:
 Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource
 
 
-def _with_eras(rows: Rows, relation: Relation) -> Rows:
-    """`rows`, which are stored, with their eras as one more column."""
+def _with_ages(rows: Rows, relation: Relation) -> Rows:
+    """`rows`, which are stored, with their ages as one more column."""
     numbers = relation.numbering.find(rows, np.arange(relation.width))
-    return np.column_stack([rows[:, : relation.arity], relation.eras_of(numbers)])
+    return np.column_stack([rows[:, : relation.arity], relation.ages_of(numbers)])
 
 
 def _different(rows: Rows) -> Rows:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.backends.local.batch import Batch, Missing, Problem, keep_rows, select_columns, without
+from tidelog.backends.local.closed import ClosedIndex
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.expressions import compute_ids, compute_numbers, test
 from tidelog.backends.local.grouping import Groups, aggregate_groups
@@ -45,8 +46,12 @@ _SMALL_OUTPUT = 1 << 13
 
 
 class Step(Protocol):
+    def catch_up(self, evaluation: Evaluation) -> None:
+        """Brings the indexes up to date that it reads."""
+        ...
+
     def prepare(self, evaluation: Evaluation) -> None:
-        """Brings everything up to date that `run` reads."""
+        """Brings everything up to date that `run` reads, and computes what must be whole before it runs."""
         ...
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
@@ -74,8 +79,11 @@ class Lookup:
     equal: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
     counts_rows: bool
-    index: Index | None = None
+    index: Index | ClosedIndex | None = None
     whole_rows: WholeRows | None = None
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.prepare(evaluation)
 
     def prepare(self, evaluation: Evaluation) -> None:
         if self._asks_for_whole_rows(evaluation):
@@ -134,10 +142,14 @@ def whole_rows(relation: str, store: Store) -> WholeRows:
     Relations that were only loaded have no set, and making one takes more room than an index. Blocks are read to the
     end, so none may be long.
     """
+    table = store.compact(relation)
+    if table is not None:
+        return table.contains
     stored = store.relations[relation]
     if not stored.has_membership and stored.width > 1:
         best = max(range(stored.width), key=lambda column: store.distinct(relation, (column,)))
         index = store.index(relation, (best,))
+        assert isinstance(index, Index)
         if index.longest() <= _SHORT_BLOCK:
             others = np.array(index.payload_columns, np.int64)
             return lambda rows: index.present(rows, np.array([best]), others)
@@ -165,6 +177,9 @@ class OrderedLookup:
     bounds: tuple[Bound, ...]
     new: tuple[tuple[str, int], ...]
     names: tuple[str, ...]
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.prepare(evaluation)
 
     def prepare(self, evaluation: Evaluation) -> None:
         evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
@@ -207,6 +222,9 @@ class TableJoin:
     table: Relation | None = None
     index: Index | None = None
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.pipeline.catch_up(evaluation)
+
     def prepare(self, evaluation: Evaluation) -> None:
         rows = self.pipeline.collect(evaluation)
         self.table = Relation(len(self.columns))
@@ -230,6 +248,9 @@ class Filter:
     names: tuple[str, ...]
     rest: tuple[Part, ...]
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        pass
+
     def prepare(self, evaluation: Evaluation) -> None:
         pass
 
@@ -250,6 +271,9 @@ class Compute:
     names: tuple[str, ...]
     rest: tuple[Part, ...]
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        pass
+
     def prepare(self, evaluation: Evaluation) -> None:
         pass
 
@@ -268,6 +292,9 @@ class Count:
     names: tuple[str, ...]
     is_bound: bool
     rest: tuple[Part, ...]
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        pass
 
     def prepare(self, evaluation: Evaluation) -> None:
         pass
@@ -309,6 +336,9 @@ class Absence:
     lookup: Lookup
     names: tuple[str, ...]
 
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.lookup.catch_up(evaluation)
+
     def prepare(self, evaluation: Evaluation) -> None:
         self.lookup.prepare(evaluation)
 
@@ -328,6 +358,9 @@ class Aggregation:
     numbering: RowSet | None = None
     groups: Groups | None = None
     failures: Sequence[tuple[Batch, Problem]] = ()
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        self.pipeline.catch_up(evaluation)
 
     def prepare(self, evaluation: Evaluation) -> None:
         values = evaluation.store.values
@@ -380,6 +413,10 @@ class Pipeline(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]: ...
+
+    def catch_up(self, evaluation: Evaluation) -> None:
+        """Brings the indexes up to date that it reads."""
+        ...
 
     def collect(self, evaluation: Evaluation) -> Rows:
         """All its rows, with the columns `names`."""

@@ -6,15 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tidelog.backends.local.closed import ClosedIndex, ClosedTable
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
-from tidelog.facts.membership import Rows
+from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.relation import Relation
 from tidelog.facts.values import Values
 from tidelog.kernels import jit
 from tidelog.kernels.bit_set import count_different
-from tidelog.plan.nodes import Version
+from tidelog.plan.nodes import ClosedRelation, Version
 from tidelog.schema import Kind, Schema
+
+_MOST_AGES = 2**31 - 1
 
 
 class Store:
@@ -28,16 +31,63 @@ class Store:
             self.declare(schema)
         self.marked: dict[str, Rows] = {}
         self._indexes: dict[tuple[str, tuple[int, ...], bool], Index] = {}
+        self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
+        self._next_age = 1
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
         self.kinds[schema.relation] = schema.kinds
         self.relations[schema.relation] = Relation(schema.arity)
 
-    def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index:
+    def ages(self, count: int) -> int:
+        """The first of so many ages that no row has yet."""
+        if self._next_age + count > _MOST_AGES:
+            self._close_gaps_in_ages()
+        first = self._next_age
+        self._next_age += count
+        return first
+
+    def _close_gaps_in_ages(self) -> None:
+        """Gives all rows new ages in the same order, without those of rows that are no more."""
+        segments = []
+        for name, relation in self.relations.items():
+            ends = [*relation.age_starts[1:], relation.stored]
+            segments += [
+                (age, end - start, name)
+                for age, start, end in zip(relation.ages, relation.age_starts, ends, strict=True)
+            ]
+        ages: dict[str, list[int]] = {name: [] for name in self.relations}
+        self._next_age = 1
+        for _, length, name in sorted(segments):
+            ages[name].append(self._next_age)
+            self._next_age += length
+        for name, relation in self.relations.items():
+            relation.set_ages(relation.age_starts, ages[name])
+
+    def closed_table(self, closed: ClosedRelation) -> ClosedTable:
+        """The closure that is a relation, made when first asked for."""
+        relation = closed.closure.relation
+        if relation not in self._closed:
+            self._closed[relation] = (closed, ClosedTable(closed, self.relations[relation].arity))
+        return self._closed[relation][1]
+
+    def compact(self, relation: str) -> ClosedTable | None:
+        """The closure that `relation` is, unless its rows are stored as those of others are."""
+        closed, table = self._closed.get(relation, (None, None))
+        return None if closed is None or closed.is_written_out else table
+
+    def contains(self, relation: str, rows: Rows) -> Mask:
+        """Which of `rows` the relation has."""
+        table = self.compact(relation)
+        return self.relations[relation].membership.contains(rows) if table is None else table.contains(rows)
+
+    def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
         """The index of `relation` by these columns, made when first asked for."""
+        table = self.compact(relation)
+        if table is not None:
+            return table.index(key)
         found = self._indexes.get((relation, key, is_numbered))
         if found is None:
             found = Index(self.relations[relation], key, is_numbered=is_numbered)
@@ -46,7 +96,8 @@ class Store:
 
     def ordered_index(self, relation: str, key: tuple[int, ...], column: int, version: Version) -> OrderedIndex:
         """The rows of one version of `relation` by these columns, those of one key in order of `column`."""
-        stored = self.relations[relation]
+        table = self.compact(relation)
+        stored = self.relations[relation] if table is None else table.picture
         state = (*self._bounds(relation, version), stored.generation, stored.removed)
         found = self._ordered.get((relation, key, column))
         if found is None or found.state != state:
@@ -59,11 +110,15 @@ class Store:
         """The rows of that version of `relation`, oldest first."""
         if version is Version.MARKED:
             return self.marked[relation]
+        table = self.compact(relation)
+        if table is not None:
+            return table.rows()
         return self.relations[relation].living(*self._bounds(relation, version))
 
     def _bounds(self, relation: str, version: Version) -> tuple[int, int]:
         """The numbers of the first row of that version and the one behind its last; some between may be dead."""
-        stored = self.relations[relation]
+        table = self.compact(relation)
+        stored = self.relations[relation] if table is None else table.picture
         match version:
             case Version.FULL | Version.OLDER:
                 return 0, stored.stored
@@ -80,14 +135,19 @@ class Store:
         self._indexes = {key: index for key, index in self._indexes.items() if key[0] != relation}
         self._ordered = {key: index for key, index in self._ordered.items() if key[0] != relation}
         self._distinct = {key: count for key, count in self._distinct.items() if key[0] != relation}
+        self._closed.pop(relation, None)
 
     def rows(self, relation: str, version: Version) -> int:
         if version is Version.FULL or version is Version.OLDER:
-            return self.relations[relation].size
+            table = self.compact(relation)
+            return self.relations[relation].size if table is None else table.size
         low, high = self._bounds(relation, version)
         return high - low
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> int:
+        table = self.compact(relation)
+        if table is not None:
+            return table.distinct(columns)
         if len(columns) > 1 and (relation, columns, False) in self._indexes:
             return max(1, self._indexes[relation, columns, False].distinct())
         combinations = 1

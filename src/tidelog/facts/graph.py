@@ -1,0 +1,195 @@
+"""A set of edges between nodes of groups, reachable from both ends; the ground that closures stand on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.facts.membership import Mask, Rows, RowSet
+from tidelog.kernels.blocks import append_blocks, lay_out_blocks
+from tidelog.kernels.edges import find_new_edges, list_edges, remove_edges
+
+Numbers = npt.NDArray[np.int32]
+
+SOURCE = np.array([0, 1])
+TARGET = np.array([0, 2])
+
+_FIRST = np.array([0])
+_TAIL = 1 << 8
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Edges by the numbers of their nodes."""
+
+    sources: Numbers
+    targets: Numbers
+
+    def where(self, mask: Mask) -> Edges:
+        """The edges that `mask` chooses."""
+        return Edges(self.sources[mask], self.targets[mask])
+
+
+NO_EDGES = Edges(np.empty(0, np.int32), np.empty(0, np.int32))
+
+
+class Graph:
+    """Edges as rows (group, source, target). A node is a pair (group, id); it has a number while this lives."""
+
+    def __init__(self) -> None:
+        self._nodes = RowSet(2)
+        self.edge_count = 0
+        self.outgoing = Adjacency()
+        self.incoming = Adjacency()
+        self.marks = Marks()
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes have a number, those without edges among them."""
+        return self._nodes.count
+
+    @property
+    def nodes(self) -> Rows:
+        """(group, id) of each node by number."""
+        return self._nodes.rows[: self._nodes.count]
+
+    def find(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Numbers:
+        """The numbers of the nodes in these two columns of `rows`, -1 where there is no such node."""
+        return self._nodes.find(rows, columns)
+
+    def add(self, rows: Rows) -> Edges:
+        """Adds edges; returns those that were not there."""
+        edges = Edges(self._nodes.number(rows, SOURCE), self._nodes.number(rows, TARGET))
+        self.outgoing.reserve(self.node_count)
+        self.incoming.reserve(self.node_count)
+        self.marks.reserve(self.node_count)
+        edges = edges.where(self.outgoing.unknown(edges, self.marks))
+        self.put(edges)
+        return edges
+
+    def remove(self, rows: Rows) -> Edges:
+        """Takes edges out; returns those that were there. Nodes keep their numbers."""
+        edges = Edges(self.find(rows, SOURCE), self.find(rows, TARGET))
+        edges = edges.where((edges.sources >= 0) & (edges.targets >= 0))
+        edges = edges.where(self.outgoing.remove(edges.sources, edges.targets, self.marks))
+        self.incoming.remove(edges.targets, edges.sources, self.marks)
+        self.edge_count -= edges.sources.size
+        return edges
+
+    def put(self, edges: Edges) -> None:
+        """Adds edges that are known to be absent."""
+        self.outgoing.append(edges.sources, edges.targets)
+        self.incoming.append(edges.targets, edges.sources)
+        self.edge_count += edges.sources.size
+
+    def drop(self, edges: Edges) -> None:
+        """Takes out edges that are known to be present."""
+        self.outgoing.remove(edges.sources, edges.targets, self.marks)
+        self.incoming.remove(edges.targets, edges.sources, self.marks)
+        self.edge_count -= edges.sources.size
+
+    def rows(self) -> Rows:
+        """All edges."""
+        out = np.empty((self.edge_count, 3), np.int32)
+        list_edges(self.outgoing.starts, self.outgoing.counts, self.outgoing.payload, self.nodes, out)
+        return out
+
+    def live_count(self) -> int:
+        """How many nodes have edges."""
+        return int(np.count_nonzero(self.outgoing.counts + self.incoming.counts))
+
+
+class Adjacency:
+    """For each node its neighbours in one direction: payload[starts[n] : starts[n] + counts[n]]."""
+
+    def __init__(self) -> None:
+        self.starts = np.zeros(0, np.int32)
+        self.counts = np.zeros(0, np.int32)
+        self.payload: Rows = np.empty((0, 1), np.int32)
+        self._rooms = np.zeros(0, np.int32)
+        self._tail = 0
+        self._free = np.full(32, -1, np.int32)
+
+    def reserve(self, nodes: int) -> None:
+        """Makes room for that many nodes."""
+        if nodes > self.starts.size:
+            size = max(nodes, self.starts.size + self.starts.size // 2)
+            self.starts = longer(self.starts, size)
+            self.counts = longer(self.counts, size)
+            self._rooms = longer(self._rooms, size)
+
+    def unknown(self, edges: Edges, marks: Marks) -> Mask:
+        """Which edges of the batch are new, and not a repetition within it."""
+        new = np.empty(edges.sources.size, np.bool_)
+        stamps, base = marks.take(new.size)
+        chain = np.empty(new.size, np.int32)
+        find_new_edges(
+            edges.sources, edges.targets, self.starts, self.counts, self.payload, marks.heads, chain, stamps, base, new
+        )  # fmt: skip
+        return new
+
+    def remove(self, nodes: Numbers, neighbours: Numbers, marks: Marks) -> Mask:
+        """Takes neighbours away from nodes; which of them were there."""
+        found = np.empty(nodes.size, np.bool_)
+        stamps, base = marks.take(nodes.size)
+        chain = np.empty(nodes.size, np.int32)
+        remove_edges(
+            nodes, neighbours, self.starts, self.counts, self.payload, marks.heads, chain, stamps, base, found
+        )  # fmt: skip
+        return found
+
+    def append(self, nodes: Numbers, neighbours: Numbers) -> None:
+        """Gives each node a neighbour that it does not have."""
+        rows = neighbours.reshape(-1, 1)
+        if self._tail == 0:
+            self._tail = int(lay_out_blocks(nodes, self.starts, self._rooms))
+            self.payload = np.empty((self._tail, 1), np.int32)
+        reached = 0
+        while True:
+            reached, self._tail = append_blocks(
+                nodes, rows, 0, _FIRST, reached,
+                self.starts, self.counts, self._rooms, self.payload, self._tail, self._free,
+            )  # fmt: skip
+            if reached == nodes.size:
+                return
+            target = np.empty((self._tail + self._tail // 2 + _TAIL, 1), np.int32)
+            target[: self._tail] = self.payload[: self._tail]
+            self.payload = target
+
+
+class Marks:
+    """Marks on nodes that need no clearing: each use of `stamps` has numbers above all earlier ones.
+
+    A small change of a large graph must not pay for a number for each node. `heads` are zeros for whoever leaves zeros.
+    """
+
+    def __init__(self) -> None:
+        self.heads = np.zeros(0, np.int32)
+        self._stamps = np.zeros(0, np.int64)
+        self._base = 0
+
+    def reserve(self, nodes: int) -> None:
+        """Makes room for that many nodes."""
+        if nodes > self.heads.size:
+            size = max(nodes, self.heads.size + self.heads.size // 2)
+            self.heads = np.zeros(size, np.int32)
+            self._stamps = np.zeros(size, np.int64)
+
+    def clear(self) -> None:
+        """Makes `heads` zeros again, after a use that was broken off."""
+        self.heads[:] = 0
+
+    def take(self, count: int) -> tuple[npt.NDArray[np.int64], int]:
+        """Stamps, and a base: the numbers from base + 1 to base + count are on no node."""
+        base = self._base
+        self._base += count
+        return self._stamps, base
+
+
+def longer(array: npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
+    """`array` followed by zeros up to `size`."""
+    result = np.zeros(size, np.int32)
+    result[: array.size] = array
+    return result

@@ -1,0 +1,254 @@
+"""Where the rows of a transitive closure are kept: as bits, or as lists where few of the bits would be set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.facts.graph import Adjacency, Graph, Marks, Numbers, longer
+from tidelog.kernels.reach import (
+    bits_to_lists,
+    lists_to_bits,
+    mark_wide,
+    move_lists,
+    move_rows,
+    reach_in_bits,
+    reach_in_lists,
+    restore_rows,
+)
+from tidelog.kernels.slots import KEPT
+
+Words = npt.NDArray[np.uint64]
+Longs = npt.NDArray[np.int64]
+
+NO_WORDS: Words = np.empty((0, 0), np.uint64)
+NO_LISTS: Numbers = np.empty(0, np.int32)
+
+_SMALLEST = 64
+_TAIL = 1 << 10
+
+
+class TooLong(Exception):
+    """The lists would take more room than they may."""
+
+
+class SlotTable:
+    """The slots of components: their members, and where the row of each lies. See kernels.slots, kernels.closure."""
+
+    def __init__(self) -> None:
+        self.slot_of: Numbers = np.empty(0, np.int32)
+        self.nexts: Numbers = np.empty(0, np.int32)
+        self.sizes: Numbers = np.zeros(0, np.int32)
+        self.firsts: Numbers = np.zeros(0, np.int32)
+        self.tops: Numbers = np.zeros(0, np.int32)
+        self.places: Longs = np.zeros(0, np.int64)
+        self.weights: Longs = np.zeros(0, np.int64)
+        self._used = 0
+        self._free: Numbers = np.empty(0, np.int32)
+
+    @property
+    def capacity(self) -> int:
+        """How many slots there is room for."""
+        return self.sizes.size
+
+    def reserve_nodes(self, count: int) -> None:
+        """Makes room for nodes; a new one has slot -1."""
+        before = self.slot_of.size
+        if count > before:
+            size = max(count, before + before // 2)
+            self.slot_of = longer(self.slot_of, size)
+            self.slot_of[before:] = -1
+            self.nexts = longer(self.nexts, size)
+
+    def take(self, count: int) -> Numbers:
+        """Slots that are not in use, in ascending order where possible."""
+        reused = self._free[:count]
+        fresh = np.arange(self._used, self._used + count - reused.size, dtype=np.int32)
+        self._free = self._free[count:]
+        self._used += fresh.size
+        if self._used > self.capacity:
+            self._grow(max(self._used + self._used // 8, self.capacity + self.capacity // 2, _SMALLEST))
+        return np.concatenate([reused, fresh])
+
+    def release(self, slots: Numbers) -> None:
+        """Makes slots free to be taken again."""
+        self.tops[slots] = self.sizes[slots] = 0
+        self.places[slots] = -1
+        self._free = np.concatenate([self._free, slots])
+
+    def _grow(self, size: int) -> None:
+        before = self.capacity
+        self.sizes, self.firsts, self.tops = (longer(array, size) for array in (self.sizes, self.firsts, self.tops))
+        self.firsts[before:] = -1
+        self.places = np.concatenate([self.places, np.full(size - before, -1, np.int64)])
+        self.weights = np.concatenate([self.weights, np.zeros(size - before, np.int64)])
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Components in Tarjan's order, with kinds (see kernels.slots) and slots; `dirty` nodes have changed edges."""
+
+    order: Numbers
+    begins: Longs
+    kinds: npt.NDArray[np.uint8]
+    slots: Numbers
+    dirty: npt.NDArray[np.bool_]
+
+
+class ReachRows(Protocol):
+    """Rows in one form; `words` or `lists` is empty. See kernels.closure."""
+
+    words: Words
+    lists: Numbers
+    wide: npt.NDArray[np.uint64]
+
+    def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
+        """Computes rows where needed; returns the changed ones, see kernels.reach."""
+        ...
+
+    def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
+        """Where the old rows of `changed` are, and those of the slots `old`, which may be -1: words, lists, places."""
+        ...
+
+    def release(self, table: SlotTable, changed: Longs, retired: Numbers) -> None:
+        """Lets go of the old rows of `changed` and of those of slots that retire."""
+        ...
+
+
+class BitRows:
+    """Rows of bits, all of the same room. What is never written to takes no memory."""
+
+    def __init__(self, table: SlotTable) -> None:
+        self.words: Words = NO_WORDS
+        self.lists = NO_LISTS
+        self.wide: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._spare: Longs = np.empty(0, np.int64)
+        self._log_places: Numbers = np.empty(0, np.int32)
+        self._log_words: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._reserve(table, 0)
+
+    @classmethod
+    def of_lists(cls, table: SlotTable, lists: Numbers) -> BitRows:
+        """The same rows, as bits."""
+        tops, table.tops = table.tops, np.zeros_like(table.tops)
+        rows = cls(table)
+        table.tops = tops
+        lists_to_bits(table.places, table.tops, lists, rows.words)
+        used = np.zeros(rows.words.shape[0], np.bool_)
+        used[table.places[table.tops > 0]] = True
+        rows._spare = np.flatnonzero(~used)[::-1]
+        mark_wide(np.flatnonzero(table.sizes).astype(np.int32), table.sizes, rows.wide)
+        return rows
+
+    def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
+        made = components.slots[components.kinds != KEPT]
+        bare = np.count_nonzero(table.places[components.slots] < 0)
+        self._reserve(table, made.size + int(bare))
+        mark_wide(made, table.sizes, self.wide)
+        changed = np.empty((components.slots.size, 6), np.int64)
+        row = np.empty(self.words.shape[1], np.uint64)
+        spared = self._spare.size
+        reached = logged = found = 0
+        while True:
+            reached, spared, logged, found = reach_in_bits(
+                reached, components.order, components.begins, components.kinds, components.slots, components.dirty,
+                table.slot_of, table.sizes, self.wide, *_blocks(graph.outgoing), *_blocks(graph.incoming),
+                table.places, table.tops, table.weights, self.words, self._spare, spared,
+                row, self._log_places, self._log_words, logged, changed, found,
+            )  # fmt: skip
+            if reached == components.slots.size:
+                self._spare = self._spare[:spared]
+                return changed[:found]
+            room = 2 * self._log_places.size + row.size + _TAIL
+            self._log_places = longer(self._log_places, room)
+            self._log_words = np.concatenate([self._log_words, np.empty(room - self._log_words.size, np.uint64)])
+
+    def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
+        words = np.empty((max(1, changed.shape[0] + old.size), self.words.shape[1]), np.uint64)
+        restore_rows(changed, table.places, table.tops, self.words, self._log_places, self._log_words, words)
+        moved = np.flatnonzero(old >= 0)
+        words[changed.shape[0] + moved] = self.words[table.places[old[moved]]]
+        return words, NO_LISTS, np.arange(changed.shape[0] + old.size)
+
+    def release(self, table: SlotTable, changed: Longs, retired: Numbers) -> None:  # noqa: ARG002
+        places = table.places[retired]
+        self._spare = np.concatenate([self._spare, places[places >= 0]])
+
+    def _reserve(self, table: SlotTable, spare: int) -> None:
+        """Makes rows wide enough for all slots, and `spare` places free."""
+        stride = (table.capacity + 63) // 64
+        if stride <= self.wide.size and spare <= self._spare.size:
+            return
+        used = int(np.count_nonzero(table.tops))
+        words = np.empty((max(1, used + spare, table.capacity), max(1, stride)), np.uint64)
+        filled = move_rows(table.places, table.tops, self.words, words) if used else 0
+        self._spare = np.arange(words.shape[0] - 1, filled - 1, -1)
+        self.words = words
+        wide = np.zeros(words.shape[1], np.uint64)
+        wide[: self.wide.size] = self.wide
+        self.wide = wide
+
+
+class ListRows:
+    """Rows as ascending lists in one array; changed lists are appended, and now and then all are moved together."""
+
+    def __init__(self, limit: int) -> None:
+        self.words = NO_WORDS
+        self.lists: Numbers = np.empty(_TAIL, np.int32)
+        self.wide: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self.limit = limit
+        self._tail = 0
+        self._dead = 0
+        self._marks = Marks()
+
+    @classmethod
+    def of_bits(cls, table: SlotTable, words: Words, limit: int) -> ListRows:
+        """The same rows, as lists; raises TooLong if they have more than `limit` numbers."""
+        rows = cls(limit)
+        length = int(bits_to_lists(table.places, table.tops, words, NO_LISTS))
+        if length > limit:
+            raise TooLong
+        rows.lists = np.empty(length + _TAIL, np.int32)
+        rows._tail = int(bits_to_lists(table.places, table.tops, words, rows.lists))
+        return rows
+
+    def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
+        changed = np.empty((components.slots.size, 6), np.int64)
+        self._marks.reserve(table.capacity)
+        stamps, base = self._marks.take(components.slots.size)
+        reached = found = 0
+        while True:
+            reached, self._tail, found = reach_in_lists(
+                reached, components.order, components.begins, components.kinds, components.slots, components.dirty,
+                table.slot_of, table.sizes, *_blocks(graph.outgoing), *_blocks(graph.incoming),
+                table.places, table.tops, table.weights, self.lists, self._tail, stamps, base, changed, found,
+            )  # fmt: skip
+            if reached == components.slots.size:
+                return changed[:found]
+            self._make_room()
+
+    def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
+        return self.words, self.lists, np.concatenate([changed[:, 1], np.where(old >= 0, table.places[old], 0)])
+
+    def release(self, table: SlotTable, changed: Longs, retired: Numbers) -> None:
+        self._dead += int(changed[:, 2].sum()) + int(table.tops[retired].sum())
+        table.tops[retired] = 0
+        if 2 * self._dead > self._tail + _TAIL:
+            live = self._tail - self._dead
+            lists = np.empty(live + live // 2 + _TAIL, np.int32)
+            self._tail = int(move_lists(table.places, table.tops, self.lists, lists))
+            self.lists, self._dead = lists, 0
+
+    def _make_room(self) -> None:
+        if self.lists.size >= self.limit:
+            raise TooLong
+        lists = np.empty(min(self.limit, 2 * self.lists.size + _TAIL), np.int32)
+        lists[: self._tail] = self.lists[: self._tail]
+        self.lists = lists
+
+
+def _blocks(adjacency: Adjacency) -> tuple[Numbers, Numbers, Numbers]:
+    return adjacency.starts, adjacency.counts, adjacency.payload

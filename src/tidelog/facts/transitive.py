@@ -1,0 +1,327 @@
+"""A transitive closure under change: strongly connected components, and for each the set of components it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.errors import LimitError, UsageError
+from tidelog.facts.closure import NOTHING, ClosureDelta, Positions, Ranges, begins_of, pieces, spread
+from tidelog.facts.graph import NO_EDGES, SOURCE, TARGET, Edges, Graph, Numbers
+from tidelog.facts.membership import Mask, Rows
+from tidelog.facts.reach_change import NEW, OLD, ReachChange, compare_rows
+from tidelog.facts.reach_rows import BitRows, Components, ListRows, ReachRows, SlotTable, TooLong
+from tidelog.kernels import jit
+from tidelog.kernels.closure import (
+    count_holders,
+    expand_pairs,
+    expand_rows,
+    fill_holders,
+    has_pairs,
+    search_holders,
+)
+from tidelog.kernels.components import find_detours, mark_ancestors, strong_components
+from tidelog.kernels.slots import assign_slots, compare_components
+
+FEW_BYTES = 1 << 26
+"""Bits for all pairs that take no more than this are always worth it."""
+
+MOST_BYTES = 1 << 29
+"""What bits for all pairs, or lists, may take."""
+
+_TOO_LARGE = "a transitive closure needs more than {megabytes} MB; raise the limit or split the relation"
+
+_DETOUR_EDGES = 1 << 12
+_FEW_NODES = 1 << 12
+
+
+class Form(Enum):
+    """How rows are kept."""
+
+    BITS = "bits"
+    LISTS = "lists"
+
+
+class TransitiveClosure:
+    """All (x, y) of a group such that a path of one edge or more leads from x to y. See facts.closure.Closure.
+
+    `form` is chosen by size unless given. A change looks only at nodes that can reach one of the changed edges.
+    """
+
+    def __init__(self, *, form: Form | None = None, most_bytes: int = MOST_BYTES) -> None:
+        self.count = 0
+        self._graph = Graph()
+        self._forced = form
+        self._most_bytes = most_bytes
+        self._bits_may_take = FEW_BYTES
+        self._reviewed = _FEW_NODES
+        self._version = 0
+        self._known = 0
+        self._table = SlotTable()
+        self._rows: ReachRows = BitRows(self._table)
+        self._retired: Numbers = np.empty(0, np.int32)
+        self._changed: npt.NDArray[np.int64] = np.empty((0, 6), np.int64)
+        self._start_over()
+
+    def update(self, added: Rows, removed: Rows) -> ClosureDelta:
+        """Adds and removes edges, all or none; returns what that changes."""
+        self._settle()
+        jit.work(added.shape[0] + removed.shape[0])
+        taken = put = NO_EDGES
+        try:
+            taken = self._graph.remove(np.ascontiguousarray(removed, np.int32))
+            put = self._graph.add(np.ascontiguousarray(added, np.int32))
+            return self._follow_change(put, taken)
+        except TooLong:
+            size = self._bits_bytes()
+            self._take_back(put, taken)
+            if size > self._most_bytes or self._forced is Form.LISTS:
+                raise LimitError(_TOO_LARGE.format(megabytes=self._most_bytes >> 20)) from None
+        except BaseException:
+            self._take_back(put, taken)
+            raise
+        return self.update(added, removed)
+
+    def contains(self, rows: Rows) -> Mask:
+        """Which of the rows (group, source, target) are in the closure."""
+        jit.work(rows.shape[0])
+        return self._connects(self._find_slots(rows, SOURCE), self._find_slots(rows, TARGET))
+
+    def successors(self, keys: Rows) -> Ranges:
+        """For each key (group, node) the nodes that it reaches."""
+        jit.work(keys.shape[0])
+        table, rows = self._table, self._rows
+        slots = self._find_slots(keys, SOURCE)
+        present = slots >= 0
+        distinct, inverse = np.unique(slots[present], return_inverse=True)
+        lengths = table.weights[distinct]
+        begins = begins_of(lengths)
+        jit.work(int(begins[-1]))
+        payload = np.empty((int(begins[-1]), 1), np.int32)
+        expand_rows(
+            rows.words, rows.lists, table.places[distinct], table.tops[distinct], begins,
+            table.firsts, table.nexts, self._graph.nodes, self._scratch(), payload,
+        )  # fmt: skip
+        return spread(present, inverse, lengths, payload)
+
+    def predecessors(self, keys: Rows) -> Ranges:
+        """For each key (group, node) the nodes that reach it."""
+        jit.work(keys.shape[0])
+        slots = self._find_slots(keys, SOURCE)
+        present = slots >= 0
+        distinct, inverse = np.unique(slots[present], return_inverse=True)
+        if self._rows.words.size:
+            lengths, payload = self._scan_holders(distinct)
+        else:
+            lengths, payload = self._search_holders(self._table.firsts[distinct])
+        return spread(present, inverse, lengths, payload)
+
+    def pairs(self) -> Iterator[Rows]:
+        """All rows (group, source, target), about PAIRS_AT_ONCE at a time."""
+        version, table, rows = self._version, self._table, self._rows
+        lengths = table.weights[table.slot_of[: self._graph.node_count]]
+        nodes = np.flatnonzero(lengths).astype(np.int32)
+        for piece in pieces(lengths[nodes]):
+            self._check_version(version)
+            out = np.empty((int(lengths[nodes[piece]].sum()), 3), np.int32)
+            jit.work(out.shape[0])
+            expand_pairs(
+                rows.words, rows.lists, table.places, table.tops, nodes[piece],
+                table.slot_of, table.firsts, table.nexts, self._graph.nodes, self._scratch(), out,
+            )  # fmt: skip
+            yield out
+
+    def _follow_change(self, put: Edges, taken: Edges) -> ClosureDelta:
+        self._table.reserve_nodes(self._graph.node_count)
+        sources = self._sources_to_follow(put, taken)
+        new = np.arange(self._known, self._graph.node_count, dtype=np.int32)
+        self._known = self._graph.node_count
+        if not sources.size and not new.size:
+            return NOTHING
+        change = self._recompute(sources, new)
+        self.count += change.appeared_count - change.vanished_count
+        version = self._version
+
+        def expand(side: int) -> Rows:
+            self._check_version(version)
+            return change.expand(self._rows, self._table, self._graph, side)
+
+        return ClosureDelta(change.appeared_count, change.vanished_count, lambda: expand(NEW), lambda: expand(OLD))
+
+    def _sources_to_follow(self, put: Edges, taken: Edges) -> Numbers:
+        """Sources of the changed edges that matter: a pair that is still connected without the removed edge changes
+        nothing, nor does a new edge between nodes that were connected before."""
+        if taken.sources.size:
+            taken = taken.where(~self._have_detours(taken))
+        if put.sources.size and not taken.sources.size:
+            slot_of = self._table.slot_of
+            put = put.where(~self._connects(slot_of[put.sources], slot_of[put.targets]))
+        return np.concatenate([put.sources, taken.sources])
+
+    def _have_detours(self, taken: Edges) -> Mask:
+        table, rows, graph = self._table, self._rows, self._graph
+        result = np.empty(taken.sources.size, np.bool_)
+        jit.work(4 * result.size)
+        out, into = graph.outgoing, graph.incoming
+        budget = _DETOUR_EDGES + graph.edge_count // 16
+        seen, base = graph.marks.take(2 * result.size)
+        find_detours(
+            taken.sources, taken.targets, budget, min(_DETOUR_EDGES, 16 + budget // result.size),
+            out.starts, out.counts, out.payload, into.starts, into.counts, into.payload,
+            table.slot_of, rows.words, rows.lists, table.places, table.tops, seen, base, result,
+        )  # fmt: skip
+        return result
+
+    def _recompute(self, sources: Numbers, new: Numbers) -> ReachChange:
+        """Computes again what the nodes `sources` reach, and all that reach them; nodes `new` have no slot yet."""
+        graph, table = self._graph, self._table
+        order, begins = self._find_components(np.concatenate([sources, new]))
+        kinds = np.empty(begins.size - 1, np.uint8)
+        made, moved = compare_components(order, begins, table.slot_of, table.sizes, kinds)
+        available = table.take(int(made))
+        self._fit_form()
+        slots = np.empty(kinds.size, np.int32)
+        moves = np.empty((int(moved), 3), np.int32)
+        retired = np.empty(int(moved), np.int32)
+        special = np.zeros(table.capacity, np.bool_)
+        gone = assign_slots(
+            order, begins, kinds, available, table.slot_of, table.sizes, table.firsts, table.nexts,
+            slots, moves, retired, special,
+        )  # fmt: skip
+        dirty = np.zeros(graph.node_count, np.bool_)
+        dirty[sources] = True
+        jit.work(kinds.size * (1 + table.capacity // 1024))
+        changed = self._rows.compute(graph, table, Components(order, begins, kinds, slots, dirty))
+        self._retired = retired[:gone]
+        self._changed = changed
+        return compare_rows(self._rows, table, changed, moves, special)
+
+    def _find_components(self, first: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
+        """The components of `first` and of all that reach them: order and begins, see kernels.components."""
+        graph = self._graph
+        marks = graph.marks.heads
+        found = np.empty(graph.node_count, np.int32)
+        into, out = graph.incoming, graph.outgoing
+        size = int(mark_ancestors(first, into.starts, into.counts, into.payload, marks, found))
+        jit.work(size)
+        order = np.empty(size, np.int32)
+        begins = np.empty(size + 1, np.int64)
+        count = int(strong_components(found[:size], out.starts, out.counts, out.payload, marks, order, begins))
+        return order, begins[: count + 1]
+
+    def _fit_form(self) -> None:
+        """Turns bits into lists when they would take too much room for so many slots."""
+        rows = self._rows
+        if self._forced is None and isinstance(rows, BitRows) and self._bits_bytes() > self._bits_may_take:
+            self._rows = ListRows.of_bits(self._table, rows.words, self._list_limit())
+        if isinstance(self._rows, ListRows):
+            self._rows.limit = self._list_limit()
+
+    def _list_limit(self) -> int:
+        """How many numbers lists may have: fewer where bits could do instead."""
+        size = self._bits_bytes()
+        if self._forced is None and size <= self._most_bytes:
+            return size // 16
+        # Old rows and new ones lie side by side.
+        return 2 * self._most_bytes // 4
+
+    def _bits_bytes(self) -> int:
+        return self._table.capacity**2 // 8
+
+    def _settle(self) -> None:
+        """Lets go of what only the last delta could still read, and of nodes where most have lost all edges."""
+        self._version += 1
+        table = self._table
+        self._rows.release(table, self._changed, self._retired)
+        table.release(self._retired)
+        self._forget_changes()
+        if self._graph.node_count > self._reviewed:
+            if 2 * self._graph.live_count() < self._graph.node_count:
+                edges = self._graph.rows()
+                self._graph = Graph()
+                self._graph.add(edges)
+                self._rebuild()
+            self._reviewed = max(_FEW_NODES, 2 * self._graph.node_count)
+
+    def _take_back(self, put: Edges, taken: Edges) -> None:
+        """Makes a change that has failed undone."""
+        self._graph.marks.clear()
+        self._graph.drop(put)
+        self._graph.put(taken)
+        if self._bits_bytes() <= self._most_bytes:
+            self._bits_may_take = self._most_bytes
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Computes everything from the edges."""
+        try:
+            self._compute_all()
+        except TooLong:
+            self._bits_may_take = self._most_bytes
+            self._compute_all()
+
+    def _compute_all(self) -> None:
+        self._start_over()
+        self._known = self._graph.node_count
+        self._table.reserve_nodes(self._known)
+        if self._known:
+            self.count = self._recompute(np.empty(0, np.int32), np.arange(self._known, dtype=np.int32)).appeared_count
+            self._forget_changes()
+
+    def _start_over(self) -> None:
+        self.count = 0
+        self._table = SlotTable()
+        listed = self._forced is Form.LISTS
+        self._rows = ListRows(self._list_limit()) if listed else BitRows(self._table)
+        self._known = 0
+        self._forget_changes()
+
+    def _forget_changes(self) -> None:
+        self._retired = np.empty(0, np.int32)
+        self._changed = np.empty((0, 6), np.int64)
+
+    def _scan_holders(self, slots: Numbers) -> tuple[Positions, Rows]:
+        """For rows of bits: how many nodes reach each of `slots`, and their ids."""
+        table, words = self._table, self._rows.words
+        lengths = np.empty(slots.size, np.int64)
+        count_holders(words, table.places, table.tops, table.sizes, table.firsts, slots, lengths)
+        begins = begins_of(lengths)
+        payload = np.empty((int(begins[-1]), 1), np.int32)
+        fill_holders(
+            words, table.places, table.tops, slots, begins,
+            table.firsts, table.nexts, self._graph.nodes, payload,
+        )  # fmt: skip
+        return lengths, payload
+
+    def _search_holders(self, nodes: Numbers) -> tuple[Positions, Rows]:
+        """How many nodes reach each of `nodes`, and their ids; found along the edges."""
+        into, names = self._graph.incoming, self._graph.nodes
+        lengths = np.empty(nodes.size, np.int64)
+        none = np.empty((0, 1), np.int32)
+        search_holders(nodes, into.starts, into.counts, into.payload, names, lengths, lengths, none)
+        begins = begins_of(lengths)
+        payload = np.empty((int(begins[-1]), 1), np.int32)
+        search_holders(nodes, into.starts, into.counts, into.payload, names, begins, lengths, payload)
+        return lengths, payload
+
+    def _connects(self, sources: Numbers, targets: Numbers) -> Mask:
+        rows, table = self._rows, self._table
+        result = np.empty(sources.size, np.bool_)
+        has_pairs(rows.words, rows.lists, table.places, table.tops, sources, targets, result)
+        return result
+
+    def _find_slots(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Numbers:
+        """The slots of the nodes in these columns, -1 where there is none."""
+        numbers = self._graph.find(np.ascontiguousarray(rows, np.int32), columns)
+        slots: Numbers = np.where(numbers >= 0, self._table.slot_of[numbers], -1) if self._known else numbers
+        return slots
+
+    def _scratch(self) -> Numbers:
+        return np.empty(self._table.capacity, np.int32)
+
+    def _check_version(self, version: int) -> None:
+        if version != self._version:
+            raise UsageError("the closure has changed since; read pairs and deltas before the next update")

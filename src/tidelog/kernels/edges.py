@@ -1,0 +1,75 @@
+"""The edges of a graph, kept by one end: the neighbours of a node are its block (see blocks), in no particular order.
+
+A batch is handled source by source, so that its cost follows the batch and the degrees of its sources, never the graph.
+`heads` (zeros, one for each node, and zeros again at the end) and `chain` (one for each edge of the batch) tie the
+edges of one source together. `stamps` marks neighbours with numbers above `base`, which is above all that were there.
+"""
+
+from __future__ import annotations
+
+from tidelog.kernels.jit import kernel
+
+
+@kernel
+def find_new_edges(sources, targets, starts, counts, payload, heads, chain, stamps, base, new):
+    """Writes for each edge of the batch whether it is neither in the blocks nor a second time in the batch."""
+    _chain_sources(sources, heads, chain)
+    for i in range(sources.size):
+        source = sources[i]
+        stamp = base + i + 1
+        j = heads[source]
+        if j:
+            for at in range(starts[source], starts[source] + counts[source]):
+                stamps[payload[at, 0]] = stamp
+        while j:
+            target = targets[j - 1]
+            new[j - 1] = stamps[target] != stamp
+            stamps[target] = stamp
+            j = chain[j - 1]
+        heads[source] = 0
+
+
+@kernel
+def remove_edges(sources, targets, starts, counts, payload, heads, chain, stamps, base, found):
+    """Takes the edges of the batch out of the blocks; writes which were there, each edge once."""
+    _chain_sources(sources, heads, chain)
+    for i in range(sources.size):
+        source = sources[i]
+        j = heads[source]
+        if j == 0:
+            continue
+        while j:
+            found[j - 1] = False
+            stamps[targets[j - 1]] = base + j
+            j = chain[j - 1]
+        heads[source] = 0
+        kept = starts[source]
+        for at in range(starts[source], starts[source] + counts[source]):
+            edge = stamps[payload[at, 0]] - base - 1
+            # A mark of another source means nothing here.
+            if edge >= 0 and sources[edge] == source:
+                found[edge] = True
+            else:
+                payload[kept, 0] = payload[at, 0]
+                kept += 1
+        counts[source] = kept - starts[source]
+
+
+@kernel
+def list_edges(starts, counts, payload, nodes, out):
+    """Writes all edges as (group, source, target) of the named nodes; returns how many."""
+    filled = 0
+    for source in range(nodes.shape[0]):
+        for at in range(starts[source], starts[source] + counts[source]):
+            out[filled, 0] = nodes[source, 0]
+            out[filled, 1] = nodes[source, 1]
+            out[filled, 2] = nodes[payload[at, 0], 1]
+            filled += 1
+    return filled
+
+
+@kernel
+def _chain_sources(sources, heads, chain):
+    for i in range(sources.size):
+        chain[i] = heads[sources[i]]
+        heads[sources[i]] = i + 1

@@ -1,0 +1,146 @@
+"""A program, the explicit facts given to it and what follows from them, moved from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+import pyarrow as pa
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.protocol import Backend
+from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
+from tidelog.facts.change import Change, Outcome, in_sequence
+from tidelog.maintain.materialization import Materialization
+from tidelog.maintain.protocol import Limits, Maintenance, Observer
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A move of a model: from one program to another, and a change of its explicit facts."""
+
+    before: CheckedProgram
+    after: CheckedProgram
+    change: Change
+
+    @property
+    def rows(self) -> int:
+        """How many facts it holds."""
+        tables = [*self.change.inserted.values(), *self.change.retracted.values()]
+        return sum(table.num_rows for table in tables)
+
+    def inverse(self) -> Step:
+        """The way back; right for a step that holds only facts whose presence it changed."""
+        return Step(self.after, self.before, Change(self.change.retracted, self.change.inserted))
+
+    def done(self, outcome: Outcome) -> Step:
+        """The same step with only the facts whose presence changed."""
+        return Step(self.before, self.after, Change(outcome.inserted, outcome.retracted))
+
+
+class Model:
+    """What the worlds of a session share. `current` is the one that may change it now."""
+
+    def __init__(
+        self, checked: CheckedProgram, backend: Backend, limits: Limits, observer: Observer, maintenance: Maintenance
+    ) -> None:
+        self.checked = checked
+        self.is_materialized = False
+        self.current: object = None
+        self.is_read_only = False
+        self.rule_ids = count(1 + max((rule.id for rule in checked.program.rules), default=0))
+        self._materialization: Materialization | None = Materialization(checked, backend, limits, observer, maintenance)
+        self._closed = ""
+
+    def load(self, relation: str, rows: pa.Table) -> int:
+        """Adds explicit facts before anything is derived; how many were new."""
+        return self.materialization.load(relation, rows)
+
+    def unload(self, relation: str, rows: pa.Table) -> int:
+        """Takes explicit facts away before anything is derived; how many were there."""
+        return self.materialization.unload(relation, rows)
+
+    def take(self, step: Step) -> Outcome:
+        """What came of `step`: all of it or, when it raises, nothing."""
+        self.materialize()
+        with _errors_told(step.after):
+            outcome = self._apply(step.change) if step.before is step.after else self._take_to_other_rules(step)
+        self.checked = step.after
+        return outcome
+
+    def take_back(self, step: Step) -> None:
+        """Undoes a step that was done. A session that cannot be brought back is closed: its answers would be wrong."""
+        try:
+            self.take(step.inverse())
+        except BaseException as reason:
+            self.close(f"the session is closed, because a change could not be taken back: {reason}")
+            raise
+
+    def table(self, relation: str) -> pa.Table:
+        """The rows of `relation`."""
+        self.materialize()
+        return self.materialization.table(relation)
+
+    def count(self, relation: str) -> int:
+        """How many rows `relation` has."""
+        self.materialize()
+        return self.materialization.count(relation)
+
+    def materialize(self) -> None:
+        """Derives everything, unless that has been done."""
+        if not self.is_materialized:
+            with _errors_told(self.checked):
+                self.materialization.materialize()
+            self.is_materialized = True
+
+    def close(self, reason: str) -> None:
+        """Forgets every fact; `reason` is what later calls say."""
+        self._closed = reason
+        self._materialization = None
+
+    def check_open(self) -> None:
+        """Raises UsageError when it is closed."""
+        if self._materialization is None:
+            raise UsageError(self._closed)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._materialization is None
+
+    @property
+    def materialization(self) -> Materialization:
+        self.check_open()
+        assert self._materialization is not None
+        return self._materialization
+
+    def _apply(self, change: Change) -> Outcome:
+        return self.materialization.apply(change)
+
+    def _take_to_other_rules(self, step: Step) -> Outcome:
+        """Facts go while their relations are still declared, and come when theirs are."""
+        with ExitStack() as way_back:
+            gone = self._apply(Change(retracted=step.change.retracted))
+            way_back.callback(self._apply, Change(inserted=gone.retracted))
+            moved = self.materialization.replace_program(step.after)
+            way_back.callback(self.materialization.replace_program, step.before)
+            come = self._apply(Change(inserted=step.change.inserted))
+            way_back.pop_all()
+        return in_sequence([gone, moved, come])
+
+
+@contextmanager
+def _errors_told(checked: CheckedProgram) -> Iterator[None]:
+    """What goes wrong, in the words of a user: with the line of the rule, and a want of memory as a limit."""
+    try:
+        yield
+    except EvaluationError as error:
+        for line in excerpt(error.span, checked.texts):
+            error.add_note(line)
+        raise
+    except MemoryError as reason:
+        raise LimitError(
+            "there is no memory left to compute what follows from the facts\n"
+            "  hint: bound what the rules derive, or set --limit-memory or limits=Limits(memory=…) to stop earlier"
+        ) from reason

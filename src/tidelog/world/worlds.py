@@ -1,0 +1,204 @@
+"""Facts, rules and what follows from them, to read and to change: for real in a session, for a while in a what-if."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, TracebackType
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.connectors.frames import to_table
+from tidelog.errors import UsageError
+from tidelog.facts.change import Change, Outcome, in_sequence
+from tidelog.language.syntax_tree import Program
+from tidelog.query import answers, parse_question, schema_of
+from tidelog.relation_view import RelationView
+from tidelog.schema import Schema
+from tidelog.world.change_block import ChangeBlock, Rows, RowsByRelation, change_of
+from tidelog.world.delta import Counts, Delta, counts_of
+from tidelog.world.model import Model, Step
+from tidelog.world.rule_edits import facts_added, with_rules, without_rules
+
+NONE: RowsByRelation = MappingProxyType({})
+
+
+class World(ABC):
+    """What a session and a what-if have in common. Each says in `_commit` what becomes of a step."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def program(self) -> CheckedProgram:
+        """The program as checked: schemas, strata, warnings."""
+        return self._model.checked
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The schema of each relation, by name."""
+        return self._model.checked.schemas
+
+    def __getitem__(self, relation: str) -> RelationView:
+        schema = self._schema(relation)
+
+        def read_model() -> Model:
+            self._schema(relation)  # it may have gone with the rules that declared it
+            return self._model
+
+        return RelationView(schema, lambda: read_model().table(relation), lambda: read_model().count(relation))
+
+    def __contains__(self, relation: object) -> bool:
+        return relation in self.schemas
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.schemas)
+
+    def query(self, text: str) -> RelationView:
+        """The answers to an atom such as `path("a", X)`: one column for each variable."""
+        self._check_readable()
+        atom, columns = parse_question(text, self.program)
+        found = answers(atom, self.schemas[atom.relation], self._model.table(atom.relation))
+        return RelationView(columns, lambda: found, lambda: int(found.num_rows))
+
+    def insert(self, relation: str, rows: Rows) -> int:
+        """Adds facts and returns how many were new: all of `rows` or, when one of them is wrong, none.
+
+        `rows` are tuples, dictionaries, a pandas or polars DataFrame, or anything that speaks Arrow.
+        """
+        table = to_table(rows, self._schema(relation))
+        self._check_changeable()
+        if not self._model.is_materialized:
+            return self._model.load(relation, table)
+        return self._apply(Change(inserted={relation: table})).counts.inserted
+
+    def retract(self, relation: str, rows: Rows) -> int:
+        """Takes facts away that were given and returns how many were there: all of `rows` or, when one is wrong, none.
+
+        What rules derive cannot be taken away: retract the facts it follows from.
+        """
+        table = to_table(rows, self._schema(relation))
+        self._check_changeable()
+        if not self._model.is_materialized:
+            return self._model.unload(relation, table)
+        return self._apply(Change(retracted={relation: table})).counts.retracted
+
+    def apply(self, *, insert: RowsByRelation = NONE, retract: RowsByRelation = NONE) -> Delta:
+        """What inserting and retracting these rows, by relation, did: all of it together or nothing."""
+        return self._apply(change_of(insert, retract, self._schema))
+
+    def change(self) -> ChangeBlock:
+        """A block that collects insertions and retractions: `with db.change() as change:`"""
+        self._check_changeable()
+        return ChangeBlock(self._schema, self._apply)
+
+    def add_rules(self, rules: str | Program) -> Delta:
+        """What adding rules, declarations and facts, as text or parsed, did to the answers; the facts stay."""
+        self._check_changeable()
+        before = self.program
+        after = with_rules(before, rules, self._model.rule_ids)
+        return self._commit(Step(before, after, Change(inserted=facts_added(before, after))))
+
+    def remove_rules(self, rules: str | Program) -> Delta:
+        """What removing rules, given as they stand in the program, did to the answers; the facts stay."""
+        self._check_changeable()
+        return self._commit(Step(self.program, without_rules(self.program, rules), Change()))
+
+    def whatif(self, *, insert: RowsByRelation = NONE, retract: RowsByRelation = NONE) -> Hypothetical:
+        """A world with these changes, for the time of a block: `with db.whatif(…) as hypothetical:`"""
+        self._check_changeable()
+        return Hypothetical(self, self._model, change_of(insert, retract, self._schema))
+
+    @abstractmethod
+    def _commit(self, step: Step) -> Delta:
+        """Takes `step`, all of it or nothing, and returns what it did."""
+
+    @abstractmethod
+    def _check_readable(self) -> None:
+        """Raises UsageError when this world is over."""
+
+    def _check_changeable(self) -> None:
+        """Raises UsageError when this world cannot be changed now."""
+        self._check_readable()
+        if self._model.is_read_only:
+            raise UsageError("a subscriber may read but not change: make the change after the one it is told of")
+        if self._model.current is not self:
+            raise UsageError("inside a what-if block, changes go to its own object, not to the world around it")
+
+    def _apply(self, change: Change) -> Delta:
+        self._check_changeable()
+        return self._commit(Step(self.program, self.program, change))
+
+    def _schema(self, relation: str) -> Schema:
+        """The schema of `relation`; UsageError when there is none or the world is over."""
+        self._check_readable()
+        return schema_of(relation, self.program)
+
+    def _delta(self, step: Step, outcome: Outcome) -> Delta:
+        schemas = step.after.schemas
+        if step.before is not step.after:
+            schemas = {**step.before.schemas, **schemas}
+        return Delta(outcome.deltas, schemas, counts_of(step.change, outcome))
+
+
+class Hypothetical(World):
+    """A world that is taken back where its block ends: neither history nor subscribers hear of it."""
+
+    def __init__(self, around: World, model: Model, change: Change) -> None:
+        super().__init__(model)
+        self._around = around
+        self._change = change
+        self._steps: list[Step] = []
+        self._outcomes: list[Outcome] = []
+        self._counts = Counts()
+        self._schemas: dict[str, Schema] = {}
+        self._is_open = False
+        self._is_over = False
+
+    @property
+    def delta(self) -> Delta:
+        """Everything that is different from the world around it, as long as the block runs and afterwards."""
+        return Delta(in_sequence(self._outcomes).deltas, self._schemas, self._counts)
+
+    def __enter__(self) -> Hypothetical:
+        self._around._check_changeable()
+        if self._is_open or self._is_over:
+            raise UsageError("a what-if has one block: ask for a new one with whatif")
+        self._model.current = self
+        self._is_open = True
+        try:
+            self._apply(self._change)
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            while self._steps and not self._model.is_closed:
+                self._model.take_back(self._steps.pop())
+        finally:
+            self._end()
+
+    def __repr__(self) -> str:
+        return f"<what-if: {'over' if self._is_over else repr(self.delta)}>"
+
+    def _commit(self, step: Step) -> Delta:
+        outcome = self._model.take(step)
+        delta = self._delta(step, outcome)
+        self._steps.append(step.done(outcome))
+        self._outcomes.append(outcome)
+        self._counts += delta.counts
+        self._schemas.update({**step.before.schemas, **step.after.schemas})
+        return delta
+
+    def _end(self) -> None:
+        self._is_open, self._is_over = False, True
+        self._model.current = self._around
+
+    def _check_readable(self) -> None:
+        if not self._is_open:
+            state = "is over" if self._is_over else "has not begun"
+            raise UsageError(f"the what-if {state}: use it inside its with block")
+        self._model.check_open()
