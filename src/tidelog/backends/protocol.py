@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ def unwatched(_rule: RulePlan, _rows: int) -> None:
 
 
 class Facts(Protocol):
-    """Different rows of one relation, stored or not, wherever the backend has them."""
+    """Different rows of one relation, stored or not, wherever the backend has them. They never change."""
 
     def __len__(self) -> int: ...
 
@@ -35,6 +35,10 @@ class Facts(Protocol):
     def minus(self, other: Self, /) -> Self:
         """The facts that `other` has not."""
         ...
+
+
+OwnFacts: TypeAlias = Any
+"""Facts that the same backend made."""
 
 
 class Tables(Protocol):
@@ -52,15 +56,15 @@ class Tables(Protocol):
         """`rows` as facts of the relation, or all that are stored."""
         ...
 
-    def stored(self, relation: str, facts: Facts) -> Facts:
+    def stored(self, relation: str, facts: OwnFacts) -> Facts:
         """Those of `facts` that are stored."""
         ...
 
-    def exchange(self, relation: str, came: Facts, went: Facts) -> None:
+    def exchange(self, relation: str, came: OwnFacts, went: OwnFacts) -> None:
         """Stores facts that are not stored yet, as old ones, and removes facts that are."""
         ...
 
-    def table(self, relation: str, facts: Facts | None = None) -> pa.Table:
+    def table(self, relation: str, facts: OwnFacts | None = None) -> pa.Table:
         """All stored rows, or those of `facts`."""
         ...
 
@@ -79,7 +83,7 @@ class Rounds(Protocol):
         """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
         ...
 
-    def stage(self, relation: str, facts: Facts) -> None:
+    def stage(self, relation: str, facts: OwnFacts) -> None:
         """Stages those of `facts` that are neither stored nor staged yet."""
         ...
 
@@ -99,8 +103,12 @@ class Rounds(Protocol):
 class Questions(Protocol):
     """What an update asks. `mark` says what a question is about, and `collect` gives the answers and stores nothing."""
 
-    def mark(self, relation: str, facts: Facts) -> None:
+    def mark(self, relation: str, facts: OwnFacts) -> None:
         """Makes `facts` the marked rows of `relation`."""
+        ...
+
+    def oldest(self, facts: Mapping[str, OwnFacts]) -> tuple[Mapping[str, Facts], Mapping[str, Facts]]:
+        """Stored facts in two parts: some that came before all the others, and the others."""
         ...
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
@@ -116,7 +124,7 @@ class Questions(Protocol):
         """
         ...
 
-    def close(self, closed: ClosedRelation, came: Facts, went: Facts) -> tuple[Facts, Facts]:
+    def close(self, closed: ClosedRelation, came: OwnFacts, went: OwnFacts) -> tuple[Facts, Facts]:
         """Takes edges that came and went into a closure; returns the facts that appeared and vanished."""
         ...
 

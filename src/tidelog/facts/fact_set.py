@@ -18,7 +18,8 @@ class FactSet:
     def __init__(self, rows: Rows, membership: Membership | None = None) -> None:
         self._rows: Rows | None = rows
         self._membership = membership
-        self._count, self._width = rows.shape
+        self._count: int = rows.shape[0]
+        self._width: int = rows.shape[1]
         self._expand: Callable[[], Rows] | None = None
 
     @staticmethod

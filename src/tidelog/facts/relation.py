@@ -24,12 +24,32 @@ _GROWTH = 4
 _MANY_DEAD = 1 << 12
 
 
+class Clock:
+    """Gives ages to rows in the order in which they come, in all relations that share it. An era is a round."""
+
+    def __init__(self) -> None:
+        self.now = 1
+        self.eras: list[int] = []
+
+    def pass_for(self, rows: int) -> int:
+        """The age of the first of so many rows."""
+        first = self.now
+        self.now += rows
+        return first
+
+    def begin_era(self) -> None:
+        """Rows that come from now on may follow from those before."""
+        if not self.eras or self.eras[-1] < self.now:
+            self.eras.append(self.now)
+
+
 class Relation:
     """Rows of ids without duplicates. `width` is the number of columns, but 1 for a relation without any."""
 
-    def __init__(self, arity: int) -> None:
+    def __init__(self, arity: int, clock: Clock | None = None) -> None:
         self.arity = arity
         self.width = max(1, arity)
+        self._clock = clock or Clock()
         self.generation = 0
         self.clear()
 
@@ -84,12 +104,6 @@ class Relation:
                 self._numbering.number(self.rows[: self.count], np.arange(self.width))
         return self._numbering
 
-    @property
-    def staged(self) -> int:
-        """How many rows are staged."""
-        self.settle()
-        return self.count - self.stored
-
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
 
@@ -115,14 +129,11 @@ class Relation:
         self.count = self.membership.add(np.ascontiguousarray(rows), self.rows, self.count)
         if self._numbering is not None and self._numbering is not self._membership:
             self._numbering.number(self.rows[before : self.count], np.arange(self.width))
+        self._grow_older(before)
 
-    def advance(self, age: int = 0) -> int:
-        """Makes what is staged the delta, and the former delta old; returns the size of the new delta.
-
-        The first row of it gets the `age`, those behind it the numbers that follow.
-        """
+    def advance(self) -> int:
+        """Makes what is staged the delta, and the former delta old; returns the size of the new delta."""
         self.settle()
-        self._begin_ages(age)
         self.delta_start, self.stored = self.stored, self.count
         return self.stored - self.delta_start
 
@@ -133,21 +144,21 @@ class Relation:
             self._reserve(self.count + rows.shape[0])
             self.rows[self.count : self.count + rows.shape[0]] = rows
             self.count += rows.shape[0]
+        self._grow_older(0)
         self.delta_start = self.stored = self.count
         return self.count
 
-    def insert(self, rows: Rows, age: int = 0) -> int:
+    def insert(self, rows: Rows) -> int:
         """Adds old rows, outside of any round; returns how many were new."""
         self.stage(rows)
-        return self.keep_staged(age)
+        return self.keep_staged()
 
-    def keep_staged(self, age: int = 0) -> int:
+    def keep_staged(self) -> int:
         """Makes what is staged old, outside of any round; returns how many rows that are."""
         self.settle()
         new = self.count - self.stored
         if not self.stored and self._dead is None:
             self._membership = self._numbering = None
-        self._begin_ages(age)
         self.delta_start = self.stored = self.count
         return new
 
@@ -193,17 +204,22 @@ class Relation:
             starts = np.array(self.age_starts)
             offsets = (np.array(self.ages) - starts).astype(np.int32)
             self._age_arrays = starts, offsets
-        return numbers.astype(np.int32) + offsets[np.searchsorted(starts, numbers, "right") - 1]
+        ages: Numbers = numbers.astype(np.int32) + offsets[np.searchsorted(starts, numbers, "right") - 1]
+        return ages
 
     def set_ages(self, starts: list[int], ages: list[int]) -> None:
         """Says at which rows ages do not go on from the row before, and what they are there."""
         self.age_starts, self.ages = starts, ages
-        self._age_arrays = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._age_arrays: tuple[npt.NDArray[np.int64], Numbers] = (np.empty(0, np.int64), np.empty(0, np.int32))
 
-    def _begin_ages(self, age: int) -> None:
-        if self.count > self.stored:
-            self.age_starts.append(self.stored)
-            self.ages.append(age)
+    def _grow_older(self, before: int) -> None:
+        """Gives ages to the rows from number `before` on."""
+        new = self.count - before
+        if new:
+            age = self._clock.pass_for(new)
+            if age != self.ages[-1] + before - self.age_starts[-1]:
+                self.age_starts.append(before)
+                self.ages.append(age)
 
     def _reserve(self, room: int) -> None:
         if room > self.rows.shape[0]:

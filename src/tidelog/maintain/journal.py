@@ -85,8 +85,12 @@ class Journal:
         net = self._nets.get(relation)
         self._nets[relation] = Net(came, went) if net is None else net.then(came, went)
 
-    def take_back(self) -> None:
-        """Makes every relation what it was at the start."""
+    def take_back(self) -> frozenset[str]:
+        """Makes every relation what it was at the start; returns those that were touched.
+
+        What is stored again is younger now than what was derived from it.
+        """
+        touched = frozenset((*self._nets, *self._cleared))
         for relation, facts in self._cleared.items():
             self._backend.clear(relation)
             self._backend.exchange(relation, facts, facts.none())
@@ -102,6 +106,7 @@ class Journal:
         self._nets.clear()
         self._cleared.clear()
         self._closures.clear()
+        return touched
 
     def _before(self, relation: str, held: Facts) -> Facts:
         net = self._nets.get(relation)

@@ -37,6 +37,7 @@ class Materialization:
         self._maintenance = maintenance
         self._is_current = False
         self._seconds: dict[int, float] = {}
+        self._distrusted: frozenset[str] = frozenset()
         self._excluded: frozenset[str] = frozenset()
         self._take(checked)
         self._state_facts(lower(checked))
@@ -94,7 +95,7 @@ class Materialization:
         try:
             self._update(nets, journal)
         except BaseException:
-            journal.take_back()
+            self._distrusted |= journal.take_back()
             raise
         return self._outcome(nets, journal)
 
@@ -180,15 +181,20 @@ class Materialization:
             return
         run = Run(self._plan, self._backend, self._limits, self._observer, self._ordering)
         run.seconds.update(self._seconds)
-        update = Update(self._backend, self._questions(), run, journal, self._maintenance.strategy)
+        update = self._new_update(run, journal)
         try:
             update.apply(nets)
         except EvaluationError:
             # On the way, rules may meet facts that will not stay. What counts is the end.
-            journal.take_back()
-            update = Update(self._backend, self._questions(), run, journal, self._maintenance.strategy)
+            self._distrusted |= journal.take_back()
+            update = self._new_update(run, journal)
             update.start_over(nets)
         self._seconds = run.seconds
+        self._distrusted -= update.derived_anew
+
+    def _new_update(self, run: Run, journal: Journal) -> Update:
+        strategy = self._maintenance.strategy
+        return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted)
 
     def _questions(self) -> tuple[StratumQuestions, ...]:
         if self._known_questions is None:

@@ -47,10 +47,20 @@ class Pending:
 
 
 class Update:
-    """One change on its way through the strata."""
+    """One change on its way through the strata.
+
+    Relations that are `distrusted` have facts that are younger than what was derived from them: their strata are
+    derived anew.
+    """
 
     def __init__(
-        self, backend: Backend, questions: Sequence[StratumQuestions], run: Run, journal: Journal, strategy: Strategy
+        self,
+        backend: Backend,
+        questions: Sequence[StratumQuestions],
+        run: Run,
+        journal: Journal,
+        strategy: Strategy,
+        distrusted: frozenset[str],
     ) -> None:
         self._backend = backend
         self._questions = questions
@@ -58,6 +68,8 @@ class Update:
         self._journal = journal
         self._strategy = strategy
         self._pending = [Pending() for _ in questions]
+        self._distrusted = distrusted
+        self.derived_anew: frozenset[str] = frozenset()
         self._budgets = [Budget(BUDGET * run.seconds.get(number + 1, inf)) for number in range(len(questions))]
 
     def apply(self, change: Mapping[str, Net]) -> None:
@@ -137,7 +149,7 @@ class Update:
         if closed is not None:
             for _, net in pending.news:
                 self._journal.close(closed, net.came, net.went)
-        elif pending.must_start_over:
+        elif pending.must_start_over or not self._distrusted.isdisjoint(questions.stratum.relations):
             self._start_over(number, questions)
         else:
             try:
@@ -155,13 +167,15 @@ class Update:
         self._insert(questions, pending, deleted, number)
 
     def _delete(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> dict[str, Facts]:
-        """Deletes the doubted facts that have no other derivation, and what depended on them; returns the deleted."""
+        """Deletes the doubted facts that have no other derivation, and what depended on them; returns the deleted.
+
+        Older facts are decided first: what supports a fact is then known to stay.
+        """
         deleted: dict[str, Facts] = {}
-        while doubted := {relation: self._backend.stored(relation, facts) for relation, facts in doubted.items()}:
-            following: dict[str, Facts] = {}
-            for relation, facts in doubted.items():
-                if not len(facts):
-                    continue
+        while doubted := self._stored(doubted):
+            now, later = self._backend.oldest(doubted) if questions.older else (doubted, {})
+            following = dict(later)
+            for relation, facts in now.items():
                 gone = self._unsupported(questions, relation, facts, number)
                 if len(gone):
                     lost = questions.lost.get((relation, Sign.WENT), ())
@@ -170,6 +184,10 @@ class Update:
                     _add(deleted, relation, gone)
             doubted = following
         return deleted
+
+    def _stored(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
+        found = {relation: self._backend.stored(relation, each) for relation, each in facts.items()}
+        return {relation: each for relation, each in found.items() if len(each)}
 
     def _unsupported(self, questions: StratumQuestions, relation: str, facts: Facts, number: int) -> Facts:
         """Those of `facts` for which no other derivation is found.
@@ -205,9 +223,7 @@ class Update:
             watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
             self._backend.derive(self._run.ordered(tuple(rules)), watch)
 
-    def _insert(
-        self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int
-    ) -> None:
+    def _insert(self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int) -> None:
         """Stores what is gained and what follows from it within the stratum."""
         stratum = questions.stratum
         rounds = 1
@@ -236,6 +252,7 @@ class Update:
         if stratum.closed is not None:
             self._journal.close_again(stratum.closed)
             return
+        self.derived_anew |= frozenset(stratum.relations)
         for relation in stratum.relations:
             self._journal.clear(relation)
         self._run.evaluate(number + 1, stratum)

@@ -22,7 +22,8 @@ class Version(Enum):
 
     MARKED are rows that a question is about, whether they are stored or not. A scan of them may have one column more
     than the relation, the age of the row: a number that is less for rows that came before, in whichever relation. A
-    scan of what is OLDER has that column too: it reads the rows whose age is less than what is bound there.
+    scan of what is OLDER or YOUNGER has that column too: it reads the rows whose age is less or more than what is bound
+    there.
     """
 
     FULL = "full"
@@ -30,10 +31,11 @@ class Version(Enum):
     DELTA = "delta"
     MARKED = "marked"
     OLDER = "older"
+    YOUNGER = "younger"
 
 
 AGE = "~age"
-"""The name of the column that a scan of MARKED or OLDER rows has behind those of the relation."""
+"""The name of the column that a scan of MARKED, OLDER or YOUNGER rows has behind those of the relation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,14 @@ from tidelog.plan.nodes import (
 )
 
 WIDTH = 110
-VERSION_MARKS = {Version.FULL: "", Version.OLD: "°", Version.DELTA: "Δ", Version.MARKED: "!", Version.OLDER: "<"}
+VERSION_MARKS = {
+    Version.FULL: "",
+    Version.OLD: "°",
+    Version.DELTA: "Δ",
+    Version.MARKED: "!",
+    Version.OLDER: "<",
+    Version.YOUNGER: ">",
+}
 FOOTER = "Δ rows of the last round, ° rows from before it. Joins are ordered again while the program runs."
 
 

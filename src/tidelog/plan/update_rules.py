@@ -8,7 +8,7 @@ leave out negations and aggregates ("relaxed"). What is gained is exact.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import product
@@ -144,7 +144,9 @@ class _Asking:
                 sign = Sign.CAME if sighting.is_negated else Sign.WENT
                 scan = sighting.body.sources[sighting.position]
                 assert isinstance(scan, Scan)
-                question = self._relaxed(_with_marked(sighting.body, sighting.position))
+                body = _with_marked(sighting.body, sighting.position)
+                is_inside = not sighting.is_negated and scan.relation in self.recursive
+                question = self._younger(body, sighting.position) if is_inside else self._relaxed(body)
                 self.questions.lost[scan.relation, sign].append(question)
 
     def _ask_what_is_gained(self) -> None:
@@ -187,21 +189,10 @@ class _Asking:
     def _ask_for_support(self) -> None:
         spine = flatten(self.project.input)
         head = self.rule.head
-        names = [f"~{number}" for number in range(len(self.project.columns))]
-        tests: list[Operation] = []
-        columns: list[str | Constant | None] = []
-        for name, term, kind in zip(names, self.project.columns, self.schemas[head].kinds, strict=True):
-            match term:
-                case Variable(variable):
-                    columns.append(variable)
-                case Constant():
-                    columns.append(replace(term, kind=kind))
-                case _:
-                    columns.append(name)
-                    tests.append(_equal(name, term, kind))
-        heads = tuple(Variable(each) if isinstance(each, str) else each for each in columns if each is not None)
+        columns, tests = self._head_columns(f"~{number}" for number in range(len(self.project.columns)))
+        heads = _terms(columns)
         is_recursive = any(isinstance(each, Scan) and each.relation in self.recursive for each in spine.sources)
-        marked = Scan(head, (*columns, AGE) if is_recursive else tuple(columns), Version.MARKED)
+        marked = Scan(head, (*columns, AGE) if is_recursive else columns, Version.MARKED)
         body = Spine((marked, *spine.sources), (*spine.others, *tests))
         self._put(self.questions.any if is_recursive else self.questions.outside, self._asked(body, heads))
         if is_recursive:
@@ -226,9 +217,7 @@ class _Asking:
             _narrowed(part, body) if isinstance(part, GroupJoin) and part is not narrow else part
             for part in body.others
         )
-        node = Project(assemble(body.sources, others), heads, self.project.span)
-        kinds = {**self.rule.kinds, **_own_kinds(self.schemas[self.rule.head])}
-        return self._pruned(replace(self.rule, node=node, kinds=kinds, order=None))
+        return self._with_node(Project(assemble(body.sources, others), heads, self.project.span))
 
     def _relaxed(self, body: Alternative) -> RulePlan:
         """The heads that the rule may have with a relaxed body. Columns that it leaves open may be anything stored."""
@@ -238,7 +227,7 @@ class _Asking:
             node = Project(assemble(sources, others), self.project.columns, self.project.span)
             return self._pruned(replace(self.rule, node=node, order=None))
         head = self.schemas[self.rule.head]
-        columns: list[str | Constant | None] = []
+        columns: list[str | Constant] = []
         tests: list[Operation] = []
         for number, (term, kind) in enumerate(zip(self.project.columns, head.kinds, strict=True)):
             match term:
@@ -251,9 +240,45 @@ class _Asking:
                     if names_in(term) <= bound:
                         tests.append(_equal(f"~{number}", term, kind))
         stored = Scan(head.relation, tuple(columns))
-        heads = tuple(Variable(each) if isinstance(each, str) else each for each in columns if each is not None)
-        node = Project(assemble((*sources, stored), (*others, *tests)), heads, self.project.span)
-        kinds = {**self.rule.kinds, **_own_kinds(head)}
+        return self._with_node(
+            Project(assemble((*sources, stored), (*others, *tests)), _terms(columns), self.project.span)
+        )
+
+    def _younger(self, body: Alternative, position: int) -> RulePlan:
+        """The heads that came after the marked fact of the same stratum: no other can depend on it.
+
+        Whatever came first was derived from what was there before it, and still follows from that.
+        """
+        bound = bound_by(body)
+        if not all(names_in(term) <= bound for term in self.project.columns):
+            return self._relaxed(body)
+        sources, others = _ready(body)
+        heads, tests = self._head_columns(f"~{number}" for number in range(len(self.project.columns)))
+        marked = body.sources[position]
+        assert isinstance(marked, Scan)
+        aged = replace(marked, columns=(*marked.columns, AGE))
+        younger = Scan(self.rule.head, (*heads, AGE), Version.YOUNGER)
+        sources = (*(aged if source is marked else source for source in sources), younger)
+        node = Project(assemble(sources, (*others, *tests)), _terms(heads), self.project.span)
+        return self._with_node(node)
+
+    def _head_columns(self, names: Iterable[str]) -> tuple[tuple[str | Constant, ...], tuple[Operation, ...]]:
+        """The head's terms as columns of a scan, with tests for those that must be computed, under these names."""
+        columns: list[str | Constant] = []
+        tests: list[Operation] = []
+        for name, term, kind in zip(names, self.project.columns, self.schemas[self.rule.head].kinds, strict=True):
+            match term:
+                case Variable(variable):
+                    columns.append(variable)
+                case Constant():
+                    columns.append(replace(term, kind=kind))
+                case _:
+                    columns.append(name)
+                    tests.append(_equal(name, term, kind))
+        return tuple(columns), tuple(tests)
+
+    def _with_node(self, node: Project) -> RulePlan:
+        kinds = {**self.rule.kinds, **_own_kinds(self.schemas[self.rule.head])}
         return self._pruned(replace(self.rule, node=node, kinds=kinds, order=None))
 
     def _pruned(self, rule: RulePlan) -> RulePlan:
@@ -374,6 +399,10 @@ def _join(first: Source, node: Node) -> Node:
 def _equal(name: str, term: Term, kind: Kind) -> Select:
     condition = Comparison(ComparisonOperator.EQUAL, Variable(name, term.span), term, term.span, kind)
     return Select(UNIT, condition, term.span)
+
+
+def _terms(columns: Iterable[str | Constant]) -> tuple[Term, ...]:
+    return tuple(Variable(column) if isinstance(column, str) else column for column in columns)
 
 
 def _own_kinds(head: Schema) -> dict[str, Kind]:

@@ -23,6 +23,8 @@ from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, Version
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Kind, Schema
 
+_SHARE_AT_ONCE = 0.25
+
 _LOADED = 1 << 16
 """Rows turned into ids at a time."""
 
@@ -55,7 +57,7 @@ class LocalBackend:
             return stored.insert_different(self._encoded(rows, kinds))
         for batch in self._encoded(rows, kinds):
             stored.stage(batch)
-        return stored.keep_staged(self._store.ages(stored.staged))
+        return stored.keep_staged()
 
     def facts(self, relation: str, rows: pa.Table | None = None) -> FactSet:
         if rows is None:
@@ -73,7 +75,8 @@ class LocalBackend:
     def exchange(self, relation: str, came: FactSet, went: FactSet) -> None:
         stored = self._store.relations[relation]
         if len(came):
-            stored.insert(came.rows, self._store.ages(len(came)))
+            self._store.begin_era()
+            stored.insert(came.rows)
         if len(went):
             stored.remove(went.rows)
             stored.compact()
@@ -120,10 +123,9 @@ class LocalBackend:
         self._store.relations[relation].stage(facts.rows)
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
-        return {name: self._advance(self._store.relations[name]) for name in relations}
-
-    def _advance(self, relation: Relation) -> int:
-        return relation.advance(self._store.ages(relation.staged))
+        sizes = {name: self._store.relations[name].advance() for name in relations}
+        self._store.begin_era()
+        return sizes
 
     def delta(self, relation: str) -> FactSet:
         return FactSet(self._store.read(relation, Version.DELTA).copy())
@@ -137,6 +139,19 @@ class LocalBackend:
 
     def mark(self, relation: str, facts: FactSet) -> None:
         self._store.marked[relation] = facts.rows
+
+    def oldest(self, facts: Mapping[str, FactSet]) -> tuple[dict[str, FactSet], dict[str, FactSet]]:
+        ages = {name: self._store.ages_of(name, each.rows) for name, each in facts.items()}
+        all_ages = np.concatenate(list(ages.values()))
+        end = self._store.end_of_era(int(all_ages.min()))
+        bound = max(end, int(np.quantile(all_ages, _SHARE_AT_ONCE)) + 1)
+        if int(all_ages.max()) < bound:
+            return dict(facts), {}
+        now = {name: FactSet(each.rows[ages[name] < bound]) for name, each in facts.items()}
+        later = {name: FactSet(each.rows[ages[name] >= bound]) for name, each in facts.items()}
+        return {name: each for name, each in now.items() if len(each)}, {
+            n: each for n, each in later.items() if len(each)
+        }
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
         for rule in rules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,14 +11,14 @@ from tidelog.backends.local.closed import ClosedIndex, ClosedTable
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
 from tidelog.facts.membership import Mask, Rows
-from tidelog.facts.relation import Relation
+from tidelog.facts.relation import Clock, Numbers, Relation
 from tidelog.facts.values import Values
 from tidelog.kernels import jit
 from tidelog.kernels.bit_set import count_different
 from tidelog.plan.nodes import ClosedRelation, Version
 from tidelog.schema import Kind, Schema
 
-_MOST_AGES = 2**31 - 1
+_MANY_AGES = 2**30
 
 
 class Store:
@@ -25,6 +26,7 @@ class Store:
 
     def __init__(self, schemas: Mapping[str, Schema]) -> None:
         self.values = Values()
+        self.clock = Clock()
         self.kinds: dict[str, tuple[Kind, ...]] = {}
         self.relations: dict[str, Relation] = {}
         for schema in schemas.values():
@@ -34,20 +36,27 @@ class Store:
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
-        self._next_age = 1
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
         self.kinds[schema.relation] = schema.kinds
-        self.relations[schema.relation] = Relation(schema.arity)
+        self.relations[schema.relation] = Relation(schema.arity, self.clock)
 
-    def ages(self, count: int) -> int:
-        """The first of so many ages that no row has yet."""
-        if self._next_age + count > _MOST_AGES:
+    def begin_era(self) -> None:
+        """Rows that come from now on may follow from those before."""
+        if self.clock.now > _MANY_AGES:
             self._close_gaps_in_ages()
-        first = self._next_age
-        self._next_age += count
-        return first
+        self.clock.begin_era()
+
+    def ages_of(self, relation: str, rows: Rows) -> Numbers:
+        """The ages of `rows`, which are stored."""
+        stored = self.relations[relation]
+        return stored.ages_of(stored.numbering.find(rows, np.arange(stored.width)))
+
+    def end_of_era(self, age: int) -> int:
+        """The first age behind those of the same era."""
+        place = bisect_right(self.clock.eras, age)
+        return self.clock.eras[place] if place < len(self.clock.eras) else self.clock.now
 
     def _close_gaps_in_ages(self) -> None:
         """Gives all rows new ages in the same order, without those of rows that are no more."""
@@ -59,10 +68,9 @@ class Store:
                 for age, start, end in zip(relation.ages, relation.age_starts, ends, strict=True)
             ]
         ages: dict[str, list[int]] = {name: [] for name in self.relations}
-        self._next_age = 1
+        self.clock.now, self.clock.eras = 1, []
         for _, length, name in sorted(segments):
-            ages[name].append(self._next_age)
-            self._next_age += length
+            ages[name].append(self.clock.pass_for(length))
         for name, relation in self.relations.items():
             relation.set_ages(relation.age_starts, ages[name])
 
@@ -120,7 +128,7 @@ class Store:
         table = self.compact(relation)
         stored = self.relations[relation] if table is None else table.picture
         match version:
-            case Version.FULL | Version.OLDER:
+            case Version.FULL | Version.OLDER | Version.YOUNGER:
                 return 0, stored.stored
             case Version.OLD:
                 return 0, stored.delta_start
@@ -138,7 +146,7 @@ class Store:
         self._closed.pop(relation, None)
 
     def rows(self, relation: str, version: Version) -> int:
-        if version is Version.FULL or version is Version.OLDER:
+        if version in (Version.FULL, Version.OLDER, Version.YOUNGER):
             table = self.compact(relation)
             return self.relations[relation].size if table is None else table.size
         low, high = self._bounds(relation, version)

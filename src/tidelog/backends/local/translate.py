@@ -9,10 +9,10 @@ from typing import assert_never
 
 import numpy as np
 
+from tidelog.backends.local.aged import AgedLookup
 from tidelog.backends.local.batch import Batch
 from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.evaluation import Evaluation
-from tidelog.backends.local.older import OlderLookup
 from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
 from tidelog.backends.local.sources import (
     OuterSource,
@@ -84,12 +84,19 @@ def _body(
 ) -> Body:  # fmt: skip
     """The pipeline of `parts`: its source is a batch with the names `bound` or, without any, the first part."""
     source: Source = UnitSource()
+    parts = _marked_first(parts)
     first = 0
     if not bound and parts and isinstance(parts[0], Scan | Values | Distinct | Union | Join):
         source = _source(parts[0], rule, store)
         bound, first = names_of(parts[0]), 1
     steps = _steps(parts[first:], bound, wanted, sense, rule, store)
     return Body(source, tuple(steps), wanted, head)
+
+
+def _marked_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """`parts` with the scan of marked rows in front: they are read, never looked up. Only tests without names were."""
+    marked = [part for part in parts if isinstance(part, Scan) and part.version is Version.MARKED]
+    return (*marked[:1], *(part for part in parts if part is not marked[0])) if marked else parts
 
 
 def _source(part: Scan | Values | Distinct | Union | Join, rule: RulePlan, store: Store) -> Source:
@@ -163,9 +170,9 @@ def _step(
     sense: Sense, rule: RulePlan, store: Store,
 ) -> Step:  # fmt: skip
     match part:
-        case Scan(version=Version.OLDER):
+        case Scan(version=Version.OLDER | Version.YOUNGER):
             plain = _lookup(replace(part, columns=part.columns[:-1]), bound, kept, Sense.BAG, store)
-            return OlderLookup(part.relation, plain.key, plain.arguments, plain.new, plain.equal, kept)
+            return AgedLookup(part.relation, part.version, plain.key, plain.arguments, plain.new, plain.equal, kept)
         case Scan() if comparisons:
             return _ordered_lookup(part, comparisons, bound, kept, rest, store)
         case Scan():
@@ -246,7 +253,7 @@ def _ordered_lookup(
 
 def _bounding(scan: Scan, later: Sequence[Part], bound: frozenset[str], store: Store) -> list[Select]:
     """The comparisons of `later` that bound one new column of `scan`, if it pays to look them up in order."""
-    if _first_columns(scan)[1] or scan.version is Version.OLDER:
+    if _first_columns(scan)[1] or scan.version in (Version.OLDER, Version.YOUNGER):
         return []
     key = tuple(n for n, column in enumerate(scan.columns) if isinstance(column, Constant) or column in bound)
     found: list[Select] = []

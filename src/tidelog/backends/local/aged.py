@@ -1,4 +1,4 @@
-"""Joins with rows that came before the row that a question is about."""
+"""Joins with rows that came before or after the row that a question is about."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from tidelog.backends.local.batch import Batch, keep_rows
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import ROW_NUMBER
 from tidelog.backends.local.steps import Argument, expanded, first_of, key_rows, probing
+from tidelog.facts.membership import Mask, Rows
+from tidelog.facts.relation import Numbers
 from tidelog.plan.nodes import AGE, Version
 
 _NUMBER = "~number"
 
 
 @dataclass(frozen=True, slots=True)
-class OlderLookup:
-    """Joins with the rows of a relation that agree on `key` and came before the row that the batch is about.
+class AgedLookup:
+    """Joins with the rows of a relation that agree on `key` and came before the row that the batch is about, or after.
 
     `new` names the other columns that are wanted; `equal` are pairs of new names that must agree.
     """
 
     relation: str
+    version: Version
     key: tuple[int, ...]
     arguments: tuple[Argument, ...]
     new: tuple[tuple[str, int], ...]
@@ -44,8 +47,8 @@ class OlderLookup:
         if self._asks_for_whole_rows(evaluation):
             keys = key_rows(batch, self.arguments) if self.key else np.zeros((batch.size, 1), np.int32)
             numbers = relation.numbering.find(keys, np.arange(relation.width))
-            older = relation.ages_of(numbers) < batch.column(AGE)
-            yield keep_rows(batch, (numbers >= 0) & older, self.names)
+            fits = self._fits(relation.ages_of(numbers), batch.column(AGE))
+            yield keep_rows(batch, (numbers >= 0) & fits, self.names)
             return
         index = evaluation.store.index(self.relation, self.key, is_numbered=True)
         matches = first_of(index.probe(*probing(batch, self.arguments), Version.FULL), evaluation.most_matches)
@@ -53,10 +56,13 @@ class OlderLookup:
         columns[_NUMBER] = index.payload_columns.index(ROW_NUMBER)
         layout = tuple(dict.fromkeys((*self.names, *columns, AGE)))
         for joined in expanded(batch, matches, columns, layout):
-            mask = relation.ages_of(joined.column(_NUMBER)) < joined.column(AGE)
+            mask = self._fits(relation.ages_of(joined.column(_NUMBER)), joined.column(AGE))
             for one, other in self.equal:
                 mask &= joined.column(one) == joined.column(other)
             yield keep_rows(joined, mask, self.names)
+
+    def _fits(self, ages: Numbers, bounds: Rows) -> Mask:
+        return ages < bounds if self.version is Version.OLDER else ages > bounds
 
     def _asks_for_whole_rows(self, evaluation: Evaluation) -> bool:
         return len(self.key) == evaluation.store.relations[self.relation].arity
