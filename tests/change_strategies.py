@@ -140,7 +140,7 @@ POSITION = st.integers(0, 15)
 def stories(draw: st.DrawFn, samples: st.SearchStrategy[Sample], most: int = 8) -> Story:
     """One of the programs `samples`, with three to `most` random changes."""
     sample = draw(samples)
-    relations = [relation for relation in sample.relations if not relation.qualifier]
+    relations = [relation for relation in sample.relations if relation.has_rows]
     operations = draw(st.lists(st.lists(operation(relations), min_size=1, max_size=6), min_size=3, max_size=most))
     return Story(sample, tuple(resolved(operations, facts_at_start(sample, relations))))
 

@@ -75,12 +75,21 @@ def translate(checked: CheckedProgram, facts: Mapping[str, Iterable[Row]]) -> st
             raise Untranslatable(f"the kinds of {schema}")
     lines = [line for relation, rows in facts.items() for line in fact_lines(checked.schemas[relation], rows)]
     lines += [line for rule in checked.program.rules for line in rule_lines(rule)]
+    lines += [line for one in checked.program.relations if "eqrel" in one.qualifiers for line in laws(one.name)]
     return "\n".join(lines)
 
 
 def fact_lines(schema: Schema, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield f"r_{schema.relation}({', '.join(map(spelled, row))})."
+
+
+def laws(relation: str) -> Iterator[str]:
+    """The laws of an equivalence relation, each as a rule."""
+    yield f"r_{relation}(X, X) :- r_{relation}(X, _)."
+    yield f"r_{relation}(X, X) :- r_{relation}(_, X)."
+    yield f"r_{relation}(Y, X) :- r_{relation}(X, Y)."
+    yield f"r_{relation}(X, Z) :- r_{relation}(X, Y), r_{relation}(Y, Z)."
 
 
 def rule_lines(rule: Rule) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Random programs of closures: several in one, in every form that is recognised, fed by rules and feeding rules.
 
-Each closure has rules where it begins, one of the forms of `FORMS`, and seldom a rule that leads back into it through
-another relation. What reads a closure (negations, counts, lookups) may be where the next one begins.
+Each closure has rules where it begins, one of the forms of `FORMS` or the qualifier `eqrel` or both, and seldom a rule
+that leads back into it through another relation. An equivalence relation may also have facts only. What reads a
+closure (negations, counts, lookups) may be where the next one begins.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ OTHER = Relation("f", (NUMBER, NUMBER), 0)
 GROUPED = Relation("g", (NUMBER, NUMBER, NUMBER), 0)
 NODE = Relation("n", (NUMBER,), 0)
 BASE = (EDGE, OTHER, GROUPED, NODE)
+ALIKE = Relation("i", (NUMBER, NUMBER), 0, "eqrel")
 
 SYMMETRY = ("{r(y,x)} :- {r(x,y)}",)
 COMPOSITIONS = ("{r(x,z)} :- {r(x,y)}, {r(y,z)}", "{r(x,z)} :- {r(y,z)}, {r(x,y)}")
@@ -86,13 +88,14 @@ READERS = (
 @st.composite
 def closure_programs(draw: st.DrawFn) -> Sample:
     """One to three closures with what feeds and reads them, and facts for the base relations."""
-    relations: list[Relation] = list(BASE)
+    base = [*BASE, ALIKE] if draw(st.integers(0, 2)) == 2 else list(BASE)
+    relations = list(base)
     rules: list[str] = []
     for number in range(draw(st.sampled_from([1, 2, 2, 3]))):
         new, texts = draw(closure(number, relations))
         relations += new
         rules += texts
-    facts = {relation.name: draw(few_rows(relation)) for relation in BASE}
+    facts = {relation.name: draw(few_rows(relation)) for relation in base}
     return Sample(tuple(relations), tuple(rule_text(rule) for rule in rules), facts)
 
 
@@ -102,7 +105,8 @@ def closure(draw: st.DrawFn, number: int, below: Sequence[Relation]) -> tuple[li
     layer = 2 * number + 1
     sources = [relation for relation in below if len(relation.kinds) > 1]
     source = draw(st.sampled_from(sources[::-1]))
-    own = Relation(f"r{number}", source.kinds, layer)
+    is_declared = len(source.kinds) == 2 and draw(st.integers(0, 3)) == 3
+    own = Relation(f"r{number}", source.kinds, layer, "eqrel" if is_declared else "")
     beside = Relation(f"q{number}", (NUMBER, NUMBER), layer)
     above = Relation(f"u{number}", (NUMBER, NUMBER), layer + 1)
     places = {
@@ -111,7 +115,8 @@ def closure(draw: st.DrawFn, number: int, below: Sequence[Relation]) -> tuple[li
         "q": Layout(beside, (0, 1)),
         "lower": draw(layout(draw(st.sampled_from(sources)))),
     }
-    rules = ["{r(x,y)} :- {s(x,y)}", *draw(st.sampled_from(FORMS))]
+    forms = ((),) * len(FORMS) + FORMS if is_declared else FORMS
+    rules = ["{r(x,y)} :- {s(x,y)}", *draw(st.sampled_from(forms))]
     rules += draw(st.lists(st.sampled_from(FEEDERS), max_size=2, unique=True))
     new = [own]
     if draw(st.integers(0, 2)) == 2:

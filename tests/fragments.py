@@ -29,6 +29,11 @@ class Relation:
         columns = ", ".join(f"c{number}: {kind.value}" for number, kind in enumerate(self.kinds))
         return f".decl {self.name}({columns}) {self.qualifier}".rstrip()
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the relation has rows of its own, to be read and changed."""
+        return self.qualifier != "inline"
+
 
 @dataclass(frozen=True)
 class Fragment:

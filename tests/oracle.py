@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeVar
 
 from plain_form import Body, all_nodes, alternatives, names, own_nodes
@@ -53,6 +54,7 @@ def evaluate(checked: CheckedProgram, facts: Mapping[str, Iterable[Row]]) -> dic
         world.add(relation, (stored(row, checked.schemas[relation]) for row in rows))
     levels = levels_of(checked.program)
     rules = [(head, rule) for rule in checked.program.rules for head in rule.heads]
+    equivalences = [one.name for one in checked.program.relations if "eqrel" in one.qualifiers]
     for level in sorted(set(levels.values())):
         firing = [(head, rule) for head, rule in rules if levels[head.relation] == level]
         growing = True
@@ -60,7 +62,20 @@ def evaluate(checked: CheckedProgram, facts: Mapping[str, Iterable[Row]]) -> dic
             growing = False
             for head, rule in firing:
                 growing |= world.add(head.relation, consequences(head, rule, world))
+            for relation in equivalences:
+                if levels[relation] == level:
+                    growing |= world.add(relation, least_equivalence(world.rows[relation]))
     return world.rows
+
+
+def least_equivalence(pairs: Iterable[Row]) -> Iterator[Row]:
+    """The pairs of the least equivalence relation that has `pairs`: all pairs of values that belong together."""
+    classes: list[set[Value]] = []
+    for pair in pairs:
+        met = [members for members in classes if not members.isdisjoint(pair)]
+        classes = [members for members in classes if members not in met]
+        classes.append(set(pair).union(*met))
+    return (pair for members in classes for pair in product(members, repeat=2))
 
 
 def stored(row: Row, schema: Schema) -> Row:

@@ -122,7 +122,7 @@ def write_story(story: Story, case: Path) -> None:
 
 def as_case(story: Story) -> str:
     """The text of the program with directives for all that is read and written."""
-    stored = [relation.name for relation in story.sample.relations if not relation.qualifier]
+    stored = [relation.name for relation in story.sample.relations if relation.has_rows]
     return f"{story.sample.text}.input {', '.join(story.sample.facts)}\n.output {', '.join(stored)}\n"
 
 

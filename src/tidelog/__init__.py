@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from tidelog.language.printer import print_program as print_program
     from tidelog.language.syntax_tree import Program as Program
     from tidelog.maintain.protocol import Limits as Limits
+    from tidelog.maintain.protocol import Maintenance as Maintenance
+    from tidelog.maintain.protocol import Strategy as Strategy
     from tidelog.relation_view import RelationView as RelationView
     from tidelog.session import Session as Session
     from tidelog.session import open_session as open
@@ -65,6 +67,8 @@ _HOMES = {
     "fn": ("tidelog.language.embedded", "fn"),
     "Hypothetical": ("tidelog.world.worlds", "Hypothetical"),
     "Limits": ("tidelog.maintain.protocol", "Limits"),
+    "Maintenance": ("tidelog.maintain.protocol", "Maintenance"),
+    "Strategy": ("tidelog.maintain.protocol", "Strategy"),
     "max_": ("tidelog.language.embedded", "max_"),
     "mean": ("tidelog.language.embedded", "mean"),
     "min_": ("tidelog.language.embedded", "min_"),
@@ -99,6 +103,7 @@ __all__ = [
     "InputError",
     "LimitError",
     "Limits",
+    "Maintenance",
     "max_",
     "mean",
     "min_",
@@ -114,6 +119,7 @@ __all__ = [
     "RelationView",
     "rules",
     "Session",
+    "Strategy",
     "Subscription",
     "sum_",
     "TidelogError",

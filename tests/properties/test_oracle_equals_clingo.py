@@ -7,6 +7,7 @@ from hypothesis import given
 
 from case_files import Case, all_cases
 from clingo_translation import Untranslatable, rows_by_clingo
+from closure_strategies import closure_programs
 from fragments import CLINGO
 from oracle import evaluate
 from strategies import Sample, programs
@@ -16,6 +17,12 @@ from tidelog.language.parser import parse
 
 @given(programs(CLINGO))
 def test_the_oracle_gives_the_rows_of_clingo(sample: Sample) -> None:
+    checked = check(parse(sample.text))
+    assert evaluate(checked, sample.facts) == rows_by_clingo(checked, sample.facts)
+
+
+@given(closure_programs())
+def test_the_oracle_gives_the_closures_of_clingo(sample: Sample) -> None:
     checked = check(parse(sample.text))
     assert evaluate(checked, sample.facts) == rows_by_clingo(checked, sample.facts)
 

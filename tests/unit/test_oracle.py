@@ -177,3 +177,26 @@ class TestErrors:
     def test_the_least_of_nothing_is_false_beside_an_expression_without_a_value(self) -> None:
         text = ".decl r(x: number) r(x) :- n(x), 6 / x > min y : { edge(x, y) }."
         assert rows("r", text, n=[(0,)]) == []
+
+
+def test_an_equivalence_relation_has_all_pairs_of_each_class() -> None:
+    text = """
+    .decl same(x: number, y: number) eqrel
+    same(x, y) :- edge(x, y).
+    .decl alone(x: number)
+    alone(x) :- n(x), !same(x, x).
+    """
+    facts = {"edge": [(1, 2), (3, 4), (2, 4), (7, 7)], "n": [(1,), (5,)]}
+    together = [(x, y) for x in (1, 2, 3, 4) for y in (1, 2, 3, 4)]
+    assert rows("same", text, **facts) == [*together, (7, 7)]
+    assert rows("alone", text, **facts) == [(5,)]
+
+
+def test_an_equivalence_relation_feeds_the_rules_that_feed_it() -> None:
+    text = """
+    .decl same(x: number, y: number) eqrel
+    same(1, 2).
+    same(a, b) :- same(x, y), edge(x, a), edge(y, b).
+    """
+    found = rows("same", text, edge=[(1, 3), (2, 4), (3, 5), (4, 6), (8, 9)])
+    assert found == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (3, 4), (4, 3), (4, 4), (5, 5), (5, 6), (6, 5), (6, 6)]

@@ -10,6 +10,7 @@ from itertools import count
 from typing import cast
 
 from tidelog.analysis.checked import CheckedProgram
+from tidelog.analysis.equivalences import equivalence_rules
 from tidelog.analysis.kinds import TypedRule, fit_constant, infer_kinds
 from tidelog.analysis.names import Names, check_names
 from tidelog.analysis.normalize import normalize
@@ -48,6 +49,7 @@ def _check(program: Program) -> CheckedProgram:
     typed, kind_mistakes = _check_kinds(names, types)
     pairs = list(zip(names.rules, typed, strict=True))
     simple, safety_mistakes = normalize(pairs, names.schemas, names.inlined)
+    simple += equivalence_rules(names.declarations.values(), names.schemas)
     directives = tuple(program.directives)
     inputs = frozenset(name for part in directives if part.kind is DirectiveKind.INPUT for name in part.relations)
     strata, cycles = stratify(simple, names.schemas, inputs)

@@ -19,7 +19,7 @@ class SimpleRule:
     Several simple rules may come from one rule of the user's: they share its `id` and `span`. Disjunctions, `true` and
     `false` stand only inside aggregates, where they cannot become rules: an assignment that two alternatives allow
     counts once. Variables local to an aggregate have names no other part of the rule uses. `kinds` has every variable
-    of the rule, aggregates included.
+    of the rule, aggregates included. What the qualifier `eqrel` stands for are rules with an `id` below 0.
     """
 
     id: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tidelog.analysis.equivalences import check_equivalence
 from tidelog.analysis.traversal import all_literals, all_terms, flat_literals
 from tidelog.analysis.types import TypeTable
 from tidelog.errors import Diagnostic, Note
@@ -35,9 +36,6 @@ from tidelog.language.syntax_tree import (
 from tidelog.language.words import QUALIFIERS, nearest
 from tidelog.schema import Attribute, Schema
 from tidelog.span import Span
-
-LATER_QUALIFIERS = frozenset({"eqrel"})
-"""Qualifiers that change what a relation means and are not there yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +114,7 @@ def _check_declaration(relation: RelationDeclaration, types: TypeTable) -> Itera
                 types.suggestion(attribute.type),
             )
     for qualifier in relation.qualifiers:
-        if qualifier in LATER_QUALIFIERS:
-            yield Diagnostic(
-                "D214",
-                f"the qualifier '{qualifier}' is not supported yet",
-                relation.span,
-                "write the rules out: r(x, x), r(y, x) and r(x, z) follow from r(x, y) and r(y, z)",
-            )
-        elif qualifier not in QUALIFIERS:
+        if qualifier not in QUALIFIERS:
             near = nearest(qualifier, QUALIFIERS)
             yield Diagnostic(
                 "D215",
@@ -131,6 +122,7 @@ def _check_declaration(relation: RelationDeclaration, types: TypeTable) -> Itera
                 relation.span,
                 f"did you mean '{near}'?" if near else "remove it",
             )
+    yield from check_equivalence(relation, types)
 
 
 def _schema(relation: RelationDeclaration, types: TypeTable) -> Schema:

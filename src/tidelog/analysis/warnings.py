@@ -130,8 +130,8 @@ def _never_filled(rule: SimpleRule, filled: set[str]) -> Atom | None:
 
 
 def _rules_that_never_fire(filled: set[str], strata: Sequence[Stratum]) -> Iterator[Diagnostic]:
-    rules = sorted((rule for stratum in strata for rule in stratum.rules if rule.body), key=lambda rule: rule.id)
-    for _, group in groupby(rules, key=lambda rule: rule.id):
+    by_user = [rule for stratum in strata for rule in stratum.rules if rule.body and rule.id > 0]
+    for _, group in groupby(sorted(by_user, key=lambda rule: rule.id), key=lambda rule: rule.id):
         # A rule with alternatives or several heads fires when one of its simple rules does.
         blocked = [(rule, _never_filled(rule, filled)) for rule in group]
         if all(atom is not None for _, atom in blocked):

@@ -115,6 +115,8 @@ def _typed(signed: Sequence[tuple[str, Atom]], text: str, file: str, checked: Ch
     rows: dict[str, dict[str, list[Row]]] = {sign: {} for sign in SIGNS}
     for stratum in found.strata:
         for rule in stratum.rules:
+            if rule.body:  # of an equivalence relation
+                continue
             row = fact_of(rule)
             if row is None:
                 finding = Diagnostic("D100", "this fact has no value", rule.span, "write its values as constants")

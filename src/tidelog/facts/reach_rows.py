@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.graph import Adjacency, Graph, Marks, Numbers, longer
+from tidelog.facts.graph import Adjacency, Edges, Graph, Marks, Numbers, longer
 from tidelog.kernels.reach import (
     bits_to_lists,
     lists_to_bits,
@@ -19,7 +19,7 @@ from tidelog.kernels.reach import (
     reach_in_lists,
     restore_rows,
 )
-from tidelog.kernels.slots import KEPT
+from tidelog.kernels.ripple import begin_ripple, ripple
 
 Words = npt.NDArray[np.uint64]
 Longs = npt.NDArray[np.int64]
@@ -46,6 +46,9 @@ class SlotTable:
         self.tops: Numbers = np.zeros(0, np.int32)
         self.places: Longs = np.zeros(0, np.int64)
         self.weights: Longs = np.zeros(0, np.int64)
+        self.ranks: Numbers = np.zeros(0, np.int32)
+        self.by_rank: Numbers = np.zeros(0, np.int32)
+        self._ranked = 0
         self._used = 0
         self._free: Numbers = np.empty(0, np.int32)
 
@@ -79,8 +82,26 @@ class SlotTable:
         self.places[slots] = -1
         self._free = np.concatenate([self._free, slots])
 
+    def rank(self, slots: Numbers) -> None:
+        """Gives slots ranks above those of all others, in this order. See kernels.ripple."""
+        if self._ranked + slots.size > self.by_rank.size:
+            self._close_ranks(slots.size)
+        ranks = np.arange(self._ranked, self._ranked + slots.size, dtype=np.int32)
+        self.ranks[slots] = ranks
+        self.by_rank[self._ranked : self._ranked + slots.size] = slots
+        self._ranked += slots.size
+
+    def _close_ranks(self, more: int) -> None:
+        """Makes room for more ranks, and no gaps between the others."""
+        slots = self.by_rank[: self._ranked]
+        live = slots[(self.ranks[slots] == np.arange(self._ranked)) & (self.firsts[slots] >= 0)]
+        self._ranked = live.size
+        self.ranks[live] = np.arange(live.size)
+        self.by_rank = longer(live, 2 * (live.size + more))
+
     def _grow(self, size: int) -> None:
         before = self.capacity
+        self.ranks = longer(self.ranks, size)
         self.sizes, self.firsts, self.tops = (longer(array, size) for array in (self.sizes, self.firsts, self.tops))
         self.firsts[before:] = -1
         self.places = np.concatenate([self.places, np.full(size - before, -1, np.int64)])
@@ -144,10 +165,9 @@ class BitRows:
         return rows
 
     def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
-        made = components.slots[components.kinds != KEPT]
-        bare = np.count_nonzero(table.places[components.slots] < 0)
-        self._reserve(table, made.size + int(bare))
-        mark_wide(made, table.sizes, self.wide)
+        bare = components.slots[table.places[components.slots] < 0]
+        self._reserve(table, bare.size)
+        mark_wide(bare, table.sizes, self.wide)
         changed = np.empty((components.slots.size, 6), np.int64)
         row = np.empty(self.words.shape[1], np.uint64)
         spared = self._spare.size
@@ -162,9 +182,43 @@ class BitRows:
             if reached == components.slots.size:
                 self._spare = self._spare[:spared]
                 return changed[:found]
-            room = 2 * self._log_places.size + row.size + _TAIL
-            self._log_places = longer(self._log_places, room)
-            self._log_words = np.concatenate([self._log_words, np.empty(room - self._log_words.size, np.uint64)])
+            self._lengthen_log()
+
+    def ripple(self, graph: Graph, table: SlotTable, put: Edges, taken: Edges) -> Longs:
+        """Computes rows where the edges matter, which leave components and ranks as they are; returns the changed ones."""
+        sources = table.slot_of[np.concatenate([put.sources, taken.sources])]
+        ends = table.slot_of[np.concatenate([put.targets, taken.targets])]
+        dirty = np.zeros((table.by_rank.size + 63) // 64, np.uint64)
+        heads = np.zeros(table.capacity, np.int32)
+        chain = np.empty(sources.size, np.int32)
+        begin_ripple(sources, table.ranks, heads, chain, dirty)
+        stride = self.words.shape[1]
+        room = (
+            np.empty(graph.node_count, np.int32), np.zeros(2, np.int64),
+            np.empty(stride, np.uint64), np.zeros(stride, np.uint64), np.zeros(stride, np.uint64),
+            np.empty(stride, np.int32), np.empty(stride, np.int32),
+        )  # fmt: skip
+        entries = np.zeros(table.capacity, np.int32)
+        changed = np.empty((table.capacity, 7), np.int64)
+        spared = self._spare.size
+        reached = logged = found = 0
+        while True:
+            reached, spared, logged, found = ripple(
+                reached, dirty, table.by_rank, table.ranks, heads, chain, ends, put.sources.size,
+                table.slot_of, table.firsts, table.nexts, table.sizes, self.wide,
+                *_blocks(graph.outgoing), *_blocks(graph.incoming),
+                table.places, table.tops, table.weights, self.words, self._spare, spared,
+                *room, entries, self._log_places, self._log_words, logged, changed, found,
+            )  # fmt: skip
+            if reached == dirty.size:
+                self._spare = self._spare[:spared]
+                return changed[:found]
+            self._lengthen_log()
+
+    def _lengthen_log(self) -> None:
+        room = 2 * self._log_places.size + 2 * self.words.shape[1] + _TAIL
+        self._log_places = longer(self._log_places, room)
+        self._log_words = np.concatenate([self._log_words, np.empty(room - self._log_words.size, np.uint64)])
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         words = np.empty((max(1, changed.shape[0] + old.size), self.words.shape[1]), np.uint64)
@@ -180,7 +234,7 @@ class BitRows:
     def _reserve(self, table: SlotTable, spare: int) -> None:
         """Makes rows wide enough for all slots, and `spare` places free."""
         stride = (table.capacity + 63) // 64
-        if stride <= self.wide.size and spare <= self._spare.size:
+        if stride <= self.wide.size and table.capacity <= self.words.shape[0] and spare <= self._spare.size:
             return
         used = int(np.count_nonzero(table.tops))
         words = np.empty((max(1, used + spare, table.capacity), max(1, stride)), np.uint64)

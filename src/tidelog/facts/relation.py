@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.growing import GrowingArray
 from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, membership_for
 from tidelog.kernels import jit
 
@@ -22,6 +23,7 @@ _SMALLEST = 64
 _GATHER = 1 << 16
 _GROWTH = 4
 _MANY_DEAD = 1 << 12
+_MANY_ERAS = 1 << 14
 
 
 class Clock:
@@ -41,6 +43,8 @@ class Clock:
         """Rows that come from now on may follow from those before."""
         if not self.eras or self.eras[-1] < self.now:
             self.eras.append(self.now)
+            if len(self.eras) > _MANY_ERAS:
+                self.eras = self.eras[::2]
 
 
 class Relation:
@@ -62,15 +66,24 @@ class Relation:
         self._waiting: list[Rows] = []
         self._waiting_rows = 0
         self._dead: Mask | None = None
-        self.removals: list[Numbers] = []
-        self.removed = 0
+        self._removals = GrowingArray()
         self.generation += 1
-        self.set_ages([0], [0])
+        self.set_ages(np.zeros(1, np.int32), np.zeros(1, np.int32))
 
     @property
     def size(self) -> int:
         """How many rows are stored."""
         return self.stored - self.removed
+
+    @property
+    def removals(self) -> Numbers:
+        """The numbers of the rows that were removed, in that order."""
+        return self._removals.values
+
+    @property
+    def removed(self) -> int:
+        """How many rows were removed."""
+        return self._removals.size
 
     @property
     def membership(self) -> IdSet | PairSet | RowSet:
@@ -116,6 +129,20 @@ class Relation:
         self._waiting_rows += rows.shape[0]
         if is_enough:
             self.settle()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it never had a row since it was made or cleared."""
+        return not self.count and not self._waiting_rows
+
+    def stage_different(self, rows: Rows) -> None:
+        """Takes rows derived in this round into an empty relation; they are known to be all different."""
+        assert self.is_empty
+        self._membership = self._numbering = None
+        self._reserve(rows.shape[0] + 1)
+        self.rows[: rows.shape[0]] = rows
+        self.count = rows.shape[0]
+        self._grow_older(0)
 
     def settle(self) -> None:
         """Makes every row taken so far staged: new ones are appended, known ones dropped."""
@@ -173,8 +200,7 @@ class Relation:
         if self._dead is None:
             self._dead = np.zeros(self.rows.shape[0], np.bool_)
         self._dead[numbers] = True
-        self.removals.append(numbers)
-        self.removed += numbers.size
+        self._removals.append(numbers)
 
     def compact(self) -> None:
         """Moves the living rows together if most are dead. Row numbers change; what is known by them must go."""
@@ -186,7 +212,9 @@ class Relation:
         self.clear()
         self.insert_different([living])
         jumps = np.flatnonzero(np.diff(ages, prepend=-2) != 1)
-        self.set_ages(jumps.tolist() or [0], ages[jumps].tolist() or [0])
+        self.set_ages(
+            jumps if jumps.size else np.zeros(1, np.int32), ages[jumps] if jumps.size else np.zeros(1, np.int32)
+        )
 
     def living(self, start: int, end: int) -> Rows:
         """The rows from number `start` up to `end` that were not removed."""
@@ -199,27 +227,31 @@ class Relation:
 
     def ages_of(self, numbers: npt.NDArray[np.integer]) -> Numbers:
         """The age of each row, by its number."""
-        starts, offsets = self._age_arrays
-        if starts.size != len(self.age_starts):
-            starts = np.array(self.age_starts)
-            offsets = (np.array(self.ages) - starts).astype(np.int32)
-            self._age_arrays = starts, offsets
-        ages: Numbers = numbers.astype(np.int32) + offsets[np.searchsorted(starts, numbers, "right") - 1]
-        return ages
+        starts, ages = self.spans
+        places = np.searchsorted(starts, numbers, "right") - 1
+        found: Numbers = ages[places] + (numbers - starts[places]).astype(np.int32)
+        return found
 
-    def set_ages(self, starts: list[int], ages: list[int]) -> None:
+    @property
+    def spans(self) -> tuple[Numbers, Numbers]:
+        """The numbers of rows whose ages do not go on from the row before, and their ages."""
+        return self._span_starts.values, self._span_ages.values
+
+    def set_ages(self, starts: npt.ArrayLike, ages: npt.ArrayLike) -> None:
         """Says at which rows ages do not go on from the row before, and what they are there."""
-        self.age_starts, self.ages = starts, ages
-        self._age_arrays: tuple[npt.NDArray[np.int64], Numbers] = (np.empty(0, np.int64), np.empty(0, np.int32))
+        self._span_starts, self._span_ages = GrowingArray(), GrowingArray()
+        self._span_starts.append(starts)
+        self._span_ages.append(ages)
 
     def _grow_older(self, before: int) -> None:
         """Gives ages to the rows from number `before` on."""
         new = self.count - before
         if new:
             age = self._clock.pass_for(new)
-            if age != self.ages[-1] + before - self.age_starts[-1]:
-                self.age_starts.append(before)
-                self.ages.append(age)
+            starts, ages = self.spans
+            if age != ages[-1] + before - starts[-1]:
+                self._span_starts.append(before)
+                self._span_ages.append(age)
 
     def _reserve(self, room: int) -> None:
         if room > self.rows.shape[0]:

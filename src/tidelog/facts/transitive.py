@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.errors import LimitError, UsageError
-from tidelog.facts.closure import NOTHING, ClosureDelta, Positions, Ranges, begins_of, pieces, spread
+from tidelog.facts.closure import ClosureDelta, Positions, Ranges, begins_of, pieces, spread
 from tidelog.facts.graph import NO_EDGES, SOURCE, TARGET, Edges, Graph, Numbers
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.reach_change import NEW, OLD, ReachChange, compare_rows
@@ -136,12 +136,12 @@ class TransitiveClosure:
 
     def _follow_change(self, put: Edges, taken: Edges) -> ClosureDelta:
         self._table.reserve_nodes(self._graph.node_count)
-        sources = self._sources_to_follow(put, taken)
         new = np.arange(self._known, self._graph.node_count, dtype=np.int32)
         self._known = self._graph.node_count
-        if not sources.size and not new.size:
-            return NOTHING
-        change = self._recompute(sources, new)
+        if not new.size and isinstance(self._rows, BitRows) and self._keeps_components(put, taken):
+            change = self._ripple(self._rows, put, taken)
+        else:
+            change = self._recompute(self._sources_to_follow(put, taken), new)
         self.count += change.appeared_count - change.vanished_count
         version = self._version
 
@@ -150,6 +150,32 @@ class TransitiveClosure:
             return change.expand(self._rows, self._table, self._graph, side)
 
         return ClosureDelta(change.appeared_count, change.vanished_count, lambda: expand(NEW), lambda: expand(OLD))
+
+    def _keeps_components(self, put: Edges, taken: Edges) -> bool:
+        """Whether all components keep their members. If so, ranks fit the edges afterwards."""
+        table = self._table
+        here, there = table.slot_of[put.sources], table.slot_of[put.targets]
+        against = put.sources[(table.ranks[here] <= table.ranks[there]) & (here != there)]
+        here = table.slot_of[taken.sources]
+        inside = taken.where((here == table.slot_of[taken.targets]) & (table.sizes[here] > 1))
+        if inside.sources.size:
+            inside = inside.where(~self._have_detours(inside))
+        first = np.concatenate([against, inside.sources])
+        if not first.size:
+            return True
+        order, begins = self._find_components(first)
+        kinds = np.empty(begins.size - 1, np.uint8)
+        if compare_components(order, begins, table.slot_of, table.sizes, kinds)[0]:
+            return False
+        table.rank(table.slot_of[order[begins[:-1]]])
+        return True
+
+    def _ripple(self, rows: BitRows, put: Edges, taken: Edges) -> ReachChange:
+        jit.work((put.sources.size + taken.sources.size) * (1 + self._table.capacity // 1024))
+        self._changed = rows.ripple(self._graph, self._table, put, taken)
+        return compare_rows(
+            rows, self._table, self._changed, np.empty((0, 3), np.int32), np.zeros(self._table.capacity, np.bool_)
+        )
 
     def _sources_to_follow(self, put: Edges, taken: Edges) -> Numbers:
         """Sources of the changed edges that matter: a pair that is still connected without the removed edge changes
@@ -191,6 +217,7 @@ class TransitiveClosure:
             order, begins, kinds, available, table.slot_of, table.sizes, table.firsts, table.nexts,
             slots, moves, retired, special,
         )  # fmt: skip
+        table.rank(slots)
         dirty = np.zeros(graph.node_count, np.bool_)
         dirty[sources] = True
         jit.work(kinds.size * (1 + table.capacity // 1024))

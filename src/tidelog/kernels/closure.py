@@ -166,6 +166,21 @@ def weigh_word(word, at, wide, sizes):
 
 
 @kernel
+def weigh_row(row, top, wide, sizes):
+    """How many nodes the slots of a row of bits stand for."""
+    total = np.int64(0)
+    several = ZERO
+    for at in range(top):
+        total += count_ones(row[at])
+        several |= row[at] & wide[at]
+    if several != ZERO:
+        total = np.int64(0)
+        for at in range(top):
+            total += weigh_word(row[at], at, wide, sizes)
+    return total
+
+
+@kernel
 def count_holders(words, places, tops, sizes, firsts, slots, lengths):
     """Writes for each of `slots` how many nodes have it in their row of bits."""
     for i in range(slots.size):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.closure import ONE, ZERO, common_weight, count_ones, weigh_word
+from tidelog.kernels.closure import ONE, ZERO, common_weight, count_ones, weigh_row, weigh_word
 from tidelog.kernels.jit import kernel
 from tidelog.kernels.slots import FRESH, KEPT
 
@@ -26,8 +26,8 @@ def reach_in_bits(
 
     Returns (component reached, places of `spare` left, words logged, rows changed); it stops early where the log is too
     short. changed[i] = (slot, where its log begins, old top, old weight, how many nodes the old and the new row have in
-    common, where its log ends) of each row that is new or differs, but for MIXED components. The log has the old words
-    of rows that were there before, where they differ. `spare` holds free places, `spared` of them, enough for all rows
+    common, where its log ends) of each row that is new or differs, but for MIXED components. The log has the bits
+    that differ from what was there before, word by word. `spare` holds free places, `spared` of them, enough for all rows
     that have none; `row` is room for one. `dirty` marks nodes whose edges have changed, and in the end all with an edge
     to something that has changed.
     """
@@ -38,7 +38,7 @@ def reach_in_bits(
             return k, spared, logged, found
         slot = slots[k]
         if kinds[k] == KEPT:
-            top = _unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, row)
+            top = unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, row)
             begin = logged
             if places[slot] < 0 and top:
                 spared -= 1
@@ -60,10 +60,8 @@ def reach_in_bits(
         else:
             place = spare[spared - 1]
             new = words[place]
-            top = _unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, new)
-            weight = np.int64(0)
-            for j in range(top):
-                weight += weigh_word(new[j], j, wide, sizes)
+            top = unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, new)
+            weight = weigh_row(new, top, wide, sizes)
             spared -= top > 0
             places[slot] = place if top else -1
             tops[slot] = top
@@ -75,7 +73,7 @@ def reach_in_bits(
 
 
 @kernel
-def _unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, row):
+def unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, row):
     """Writes to `row` all slots that the nodes of component k have edges to, and their rows; returns its length."""
     top = np.int64(0)
     for i in range(begins[k], begins[k + 1]):
@@ -116,7 +114,7 @@ def _replace_row(words, place, top, row, new_top, wide, sizes, log_places, log_w
             lost += weigh_word(old & ~new, j, wide, sizes)
             words[place, j] = new
             log_places[logged] = j
-            log_words[logged] = old
+            log_words[logged] = old ^ new
             logged += 1
     return logged, gained, lost
 
@@ -131,7 +129,7 @@ def restore_rows(changed, places, tops, words, log_places, log_words, out):
             out[i, j] = words[places[slot], j] if j < tops[slot] else ZERO
         for at in range(changed[i, 1], changed[i, 5]):
             if log_places[at] < old_top:
-                out[i, log_places[at]] = log_words[at]
+                out[i, log_places[at]] ^= log_words[at]
 
 
 @kernel

@@ -22,7 +22,7 @@ from tidelog.plan.lower import given_to, lower
 from tidelog.plan.modules import with_modules
 from tidelog.plan.nodes import Plan, Project, StratumPlan, Values, Version
 from tidelog.plan.optimize import optimize
-from tidelog.plan.update_rules import StratumQuestions, questions_of
+from tidelog.plan.update_rules import Questionnaire, questions_of
 
 
 class Materialization:
@@ -122,8 +122,9 @@ class Materialization:
         plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
         self._plan = with_modules(plan, self._excluded) if self._maintenance.modules else plan
         self._backend.declare({**self._plan.schemas, **self._plan.hidden})
+        self._names = {self._kept_in(relation): relation for relation in self._plan.schemas}
         self._ordering = Ordering(self._backend, self._observer)
-        self._known_questions: tuple[StratumQuestions, ...] | None = None
+        self._questionnaire: Questionnaire | None = None
 
     @property
     def _linear(self) -> set[str]:
@@ -165,15 +166,17 @@ class Materialization:
     def _nets(self, change: Change) -> dict[str, Net]:
         """What `change` does to what is there now; a fact that is inserted and retracted is inserted."""
         nets: dict[str, Net] = {}
-        for relation in dict.fromkeys((*change.inserted, *change.retracted)):
+        for relation, rows in change.inserted.items():
             kept = self._kept_in(relation)
-            inserted, retracted = (
-                self._backend.facts(kept, rows.get(relation, empty_table(self._plan.schemas[relation])))
-                for rows in (change.inserted, change.retracted)
-            )
-            came = inserted.minus(self._backend.stored(kept, inserted))
-            went = self._backend.stored(kept, retracted.minus(inserted))
-            nets[kept] = Net(came, went)
+            came = self._backend.facts(kept, rows)
+            nets[kept] = Net(came.minus(self._backend.stored(kept, came)), came.none())
+        for relation, rows in change.retracted.items():
+            kept = self._kept_in(relation)
+            went = self._backend.facts(kept, rows)
+            if relation in change.inserted:
+                went = went.minus(self._backend.facts(kept, change.inserted[relation]))
+            went = self._backend.stored(kept, went)
+            nets[kept] = Net(nets[kept].came if kept in nets else went.none(), went)
         return {kept: net for kept, net in nets.items() if net}
 
     def _update(self, nets: Mapping[str, Net], journal: Journal) -> None:
@@ -196,23 +199,17 @@ class Materialization:
         strategy = self._maintenance.strategy
         return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted)
 
-    def _questions(self) -> tuple[StratumQuestions, ...]:
-        if self._known_questions is None:
-            self._known_questions = questions_of(self._plan)
-            groups = [
-                regrouping.groups
-                for questions in self._known_questions
-                for regrouping in questions.regroupings.values()
-            ]
-            self._backend.declare({schema.relation: schema for schema in groups})
-        return self._known_questions
+    def _questions(self) -> Questionnaire:
+        if self._questionnaire is None:
+            self._questionnaire = questions_of(self._plan)
+            self._backend.declare(self._questionnaire.groups)
+        return self._questionnaire
 
     def _outcome(self, nets: Mapping[str, Net], journal: Journal) -> Outcome:
         backend = self._backend
-        names = {self._kept_in(relation): relation for relation in self._plan.schemas}
         return Outcome(
-            {names[kept]: backend.table(kept, net.came) for kept, net in nets.items() if len(net.came)},
-            {names[kept]: backend.table(kept, net.went) for kept, net in nets.items() if len(net.went)},
+            {self._names[kept]: backend.table(kept, net.came) for kept, net in nets.items() if len(net.came)},
+            {self._names[kept]: backend.table(kept, net.went) for kept, net in nets.items() if len(net.went)},
             {name: self._delta(name, net) for name, net in journal.nets.items() if name in self._plan.schemas},
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 
 from tidelog.backends.protocol import Backend
@@ -97,9 +97,9 @@ class Run:
             rule for rule in given if any(statistics.rows(name, Version.FULL) for name in relations_read(rule.node))
         )
 
-    def ordered(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
-        """`rules`, each with its joins ordered for the sizes that relations have now."""
-        return self._ordering.of(rules)
+    def ordered(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
+        """Those of `rules` that may derive something, with joins ordered for the sizes that relations have now."""
+        return self._ordering.of_those_with_rows(rules)
 
     def watch(self, number: int, rounds: int, stratum: StratumPlan) -> RoundWatch:
         """Something that looks at the limits while a round runs."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidelog.backends.protocol import Backend
 from tidelog.maintain.protocol import Observer
+from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import RulePlan, Version
 from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.statistics import Statistics
@@ -22,12 +24,25 @@ class Ordering:
         self._backend = backend
         self._observer = observer
         self._reads: dict[int, tuple[tuple[str, Version], ...]] = {}
+        self._joins: dict[int, tuple[tuple[str, Version], ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
 
     def of(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
         """`rules`, each with its joins ordered."""
         statistics = self._backend.statistics()
         return [self._ordered(rule, statistics) for rule in rules]
+
+    def of_those_with_rows(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
+        """As `of`, without rules that join with a relation that has no rows: they derive nothing."""
+        statistics = self._backend.statistics()
+        return [self._ordered(rule, statistics) for rule in rules if self._has_rows(rule, statistics)]
+
+    def _has_rows(self, rule: RulePlan, statistics: Statistics) -> bool:
+        if id(rule) not in self._joins:
+            self._joins[id(rule)] = tuple(
+                (scan.relation, scan.version) for scan in joined_scans(rule.node) if scan.version is not Version.MARKED
+            )
+        return all(statistics.rows(relation, version) for relation, version in self._joins[id(rule)])
 
     def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
         if id(rule) not in self._reads:

@@ -11,7 +11,7 @@ before the fact itself: such derivations cannot go round in a circle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -21,7 +21,7 @@ from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run, awake
 from tidelog.maintain.protocol import Strategy
 from tidelog.plan.nodes import RulePlan, Version
-from tidelog.plan.update_rules import Sign, StratumQuestions
+from tidelog.plan.update_rules import Questionnaire, Sign, StratumQuestions
 
 BUDGET = 0.2
 """What an update may spend on asking about a stratum before it is derived anew, as a share of what that takes."""
@@ -29,7 +29,12 @@ BUDGET = 0.2
 MUCH = 0.1
 """The share of a relation from which on a change is not followed."""
 
-MANY_FACTS = 128
+DOUBTFUL = 0.05
+"""The share of a stratum's facts that may be in doubt at first: what depends on them comes on top."""
+
+MANY_FACTS = 1024
+"""Facts from which on it pays to ask in several steps."""
+
 FEW_MATCHES = (2, 8)
 
 
@@ -56,21 +61,22 @@ class Update:
     def __init__(
         self,
         backend: Backend,
-        questions: Sequence[StratumQuestions],
+        questionnaire: Questionnaire,
         run: Run,
         journal: Journal,
         strategy: Strategy,
         distrusted: frozenset[str],
     ) -> None:
         self._backend = backend
-        self._questions = questions
+        self._questions = questionnaire.strata
+        self._readers = questionnaire.readers
         self._run = run
         self._journal = journal
         self._strategy = strategy
-        self._pending = [Pending() for _ in questions]
+        self._pending = [Pending() for _ in self._questions]
         self._distrusted = distrusted
         self.derived_anew: frozenset[str] = frozenset()
-        self._budgets = [Budget(BUDGET * run.seconds.get(number + 1, inf)) for number in range(len(questions))]
+        self._budgets: dict[int, Budget] = {}
 
     def apply(self, change: Mapping[str, Net]) -> None:
         """Makes everything true after `change` of relations that no rule derives."""
@@ -110,12 +116,16 @@ class Update:
 
     def _tell_what_went(self, change: Mapping[str, Net], above: int) -> None:
         """Puts facts in doubt that a derivation is lost of. All facts that came and all that went are stored now."""
-        for number in range(above, len(self._questions)):
-            try:
-                for relation, net in change.items():
+        for relation, net in change.items():
+            for number in self._concerned(relation, above):
+                try:
                     self._tell_stratum_what_went(relation, net, number)
-            except OverBudget:
-                self._pending[number].must_start_over = True
+                except OverBudget:
+                    self._pending[number].must_start_over = True
+
+    def _concerned(self, relation: str, above: int) -> Iterator[int]:
+        """The numbers of the strata from `above` on to which a change of `relation` matters."""
+        return (number for number in self._readers.get(relation, ()) if number >= above)
 
     def _tell_stratum_what_went(self, relation: str, net: Net, number: int) -> None:
         questions, pending = self._questions[number], self._pending[number]
@@ -129,19 +139,21 @@ class Update:
                 _add_all(pending.doubted, self._ask(relation, facts, lost, number))
                 _add_all(pending.groups, self._ask(relation, facts, groups, number))
 
+    def _budget(self, number: int) -> Budget:
+        """What may be spent on following a change in a stratum."""
+        if number not in self._budgets:
+            self._budgets[number] = Budget(BUDGET * self._run.seconds.get(number + 1, inf))
+        return self._budgets[number]
+
     def _is_much(self, relation: str, facts: Facts, number: int) -> bool:
         """Whether so much of a relation changed that deriving a stratum anew is sure to be quicker."""
         rows = self._backend.statistics().rows(relation, Version.FULL)
-        return self._budgets[number].seconds < inf and len(facts) > MUCH * max(rows, MANY_FACTS)
+        return self._budget(number).seconds < inf and len(facts) > MUCH * max(rows, MANY_FACTS)
 
     def _tell_news(self, change: Mapping[str, Net], above: int) -> None:
-        for number in range(above, len(self._questions)):
-            gained = self._questions[number].gained
-            closed = self._questions[number].stratum.closed
-            for relation, net in change.items():
-                is_edges = closed is not None and closed.edges == relation
-                if is_edges or (relation, Sign.CAME) in gained or (relation, Sign.WENT) in gained:
-                    self._pending[number].news.append((relation, net))
+        for relation, net in change.items():
+            for number in self._concerned(relation, above):
+                self._pending[number].news.append((relation, net))
 
     def _stratum(self, number: int, questions: StratumQuestions, pending: Pending) -> Mapping[str, Net]:
         """What came and went in a stratum."""
@@ -163,8 +175,17 @@ class Update:
         for relation, groups in pending.groups.items():
             lost = questions.regroupings[relation].lost
             _add_all(pending.doubted, self._ask(relation, groups, lost, number))
+        if questions.older and self._is_hopeless(questions, pending.doubted, number):
+            raise OverBudget
         deleted = self._delete(questions, pending.doubted, number)
         self._insert(questions, pending, deleted, number)
+
+    def _is_hopeless(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> bool:
+        """Whether so much is in doubt that asking about it takes longer than deriving all of it."""
+        statistics = self._backend.statistics()
+        rows = sum(statistics.rows(relation, Version.FULL) for relation in questions.stratum.relations)
+        many = sum(map(len, doubted.values()))
+        return self._budget(number).seconds < inf and many > max(DOUBTFUL * rows, MANY_FACTS)
 
     def _delete(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> dict[str, Facts]:
         """Deletes the doubted facts that have no other derivation, and what depended on them; returns the deleted.
@@ -173,7 +194,8 @@ class Update:
         """
         deleted: dict[str, Facts] = {}
         while doubted := self._stored(doubted):
-            now, later = self._backend.oldest(doubted) if questions.older else (doubted, {})
+            is_long = questions.older and sum(map(len, doubted.values())) >= 4 * MANY_FACTS
+            now, later = self._backend.oldest(doubted) if is_long else (doubted, {})
             following = dict(later)
             for relation, facts in now.items():
                 gone = self._unsupported(questions, relation, facts, number)
@@ -221,7 +243,7 @@ class Update:
         if rules:
             self._backend.mark(relation, marked)
             watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
-            self._backend.derive(self._run.ordered(tuple(rules)), watch)
+            self._backend.derive(self._run.ordered(rules), watch)
 
     def _insert(self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int) -> None:
         """Stores what is gained and what follows from it within the stratum."""
@@ -267,9 +289,11 @@ class Update:
             return {}
         self._backend.mark(relation, marked)
         watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
-        ordered = self._run.ordered(tuple(rules))
+        ordered = self._run.ordered(rules)
+        if not ordered:
+            return {}
         self._backend.catch_up(ordered)
-        with self._budgets[number].spending() as check:
+        with self._budget(number).spending() as check:
             return self._backend.collect(ordered, _both(watch, check), most_matches)
 
 

@@ -67,11 +67,13 @@ def stratum_lines(number: int, stratum: StratumPlan, plan: Plan) -> Iterator[str
 
 
 def closure_line(closure: ClosureGroup) -> str:
-    """`transitive closure of path over edge: rules 1, 2`"""
+    """`transitive closure of path over edge: rules 1, 2` or `symmetric transitive closure of same: eqrel`"""
     kind = "transitive closure" if closure.kind is ClosureKind.TRANSITIVE else "symmetric transitive closure"
     over = "" if closure.edges is None else f" over {closure.edges}"
-    rules = ", ".join(map(str, closure.rules))
-    return f"{kind} of {closure.relation}{over}: rule{'s' if len(closure.rules) > 1 else ''} {rules}"
+    numbers = [str(number) for number in closure.rules if number > 0]
+    rules = [f"rule{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] if numbers else []
+    declared = ["eqrel"] if len(numbers) < len(closure.rules) else []
+    return f"{kind} of {closure.relation}{over}: {', '.join([*declared, *rules])}"
 
 
 def rule_lines(rules: Iterable[RulePlan], indent: int) -> Iterator[str]:
@@ -81,7 +83,8 @@ def rule_lines(rules: Iterable[RulePlan], indent: int) -> Iterator[str]:
         if (rule.id, rule.head) != shown:
             shown = (rule.id, rule.head)
             place = f"{rule.span.file}:{rule.span.line}"
-            yield from wrapped(f"rule {rule.id}, {place}: {' '.join(rule.text.split())}", indent)
+            name = f"rule {rule.id}, {place}" if rule.id > 0 else place
+            yield from wrapped(f"{name}: {' '.join(rule.text.split())}", indent)
         hint = "" if rule.order is None else f" (.plan {', '.join(str(position + 1) for position in rule.order)})"
         yield from wrapped(print_rule_plan(rule) + hint, indent + 2)
 

@@ -81,20 +81,54 @@ class StratumQuestions:
     opaque: set[str] = field(default_factory=set)
     """Relations under an aggregate whose groups cannot be told from their rows: a change means starting over."""
 
-
-def questions_of(plan: Plan) -> tuple[StratumQuestions, ...]:
-    """The questions about each stratum of an optimised plan, in order."""
-    schemas = {**plan.schemas, **plan.hidden}
-    found = tuple(_questions(stratum, schemas) for stratum in plan.strata)
-    for questions in found:
-        own = set(questions.stratum.relations)
-        questions.is_joined_with_itself = any(
-            sum(scan.relation in own for scan in scans_of(rule.node)) > 1
-            for stratum in plan.strata
-            if stratum is not questions.stratum
-            for rule in (*stratum.given, *stratum.once, *stratum.first)
+    def concerns(self) -> frozenset[str]:
+        """The relations whose changes matter to the stratum."""
+        closed = self.stratum.closed
+        return frozenset(
+            (
+                *(relation for relation, _ in (*self.lost, *self.gained)),
+                *self.changed_groups,
+                *self.opaque,
+                *(() if closed is None else (closed.edges,)),
+            )
         )
-    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Questionnaire:
+    """The questions about all strata, in order; `readers` are the numbers of the strata that a relation matters to."""
+
+    strata: tuple[StratumQuestions, ...]
+    readers: Mapping[str, tuple[int, ...]]
+
+    @property
+    def groups(self) -> dict[str, Schema]:
+        """The schemas of the relations whose marked rows are groups."""
+        found = [each.groups for questions in self.strata for each in questions.regroupings.values()]
+        return {schema.relation: schema for schema in found}
+
+
+def questions_of(plan: Plan) -> Questionnaire:
+    """The questions about an optimised plan."""
+    schemas = {**plan.schemas, **plan.hidden}
+    strata = tuple(_questions(stratum, schemas) for stratum in plan.strata)
+    readers: dict[str, list[int]] = defaultdict(list)
+    for number, questions in enumerate(strata):
+        questions.is_joined_with_itself = _is_joined(questions.stratum, plan)
+        for relation in questions.concerns():
+            readers[relation].append(number)
+    return Questionnaire(strata, {relation: tuple(numbers) for relation, numbers in readers.items()})
+
+
+def _is_joined(stratum: StratumPlan, plan: Plan) -> bool:
+    """Whether a rule of another stratum reads relations of this one in more than one place."""
+    own = set(stratum.relations)
+    return any(
+        sum(scan.relation in own for scan in scans_of(rule.node)) > 1
+        for other in plan.strata
+        if other is not stratum
+        for rule in (*other.given, *other.once, *other.first)
+    )
 
 
 def _questions(stratum: StratumPlan, schemas: Mapping[str, Schema]) -> StratumQuestions:

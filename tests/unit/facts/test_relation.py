@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tidelog.facts import relation as relation_file
 from tidelog.facts.membership import PairSet, membership_for
-from tidelog.facts.relation import Relation
+from tidelog.facts.relation import Clock, Relation
 from unit.kernels.forms import TIERS, tier
 
 
@@ -23,6 +23,17 @@ def parts(relation):
     """The rows of a relation: old, delta, staged."""
     rows = [tuple(row) for row in relation.rows[: relation.count].tolist()]
     return rows[: relation.delta_start], rows[relation.delta_start : relation.stored], rows[relation.stored :]
+
+
+def living(relation):
+    return [tuple(row) for row in relation.living(0, relation.stored).tolist()]
+
+
+def ages(relation, rows):
+    """The age of each of `rows`, which are stored."""
+    numbers = relation.numbering.find(rows_array(rows, relation.width), np.arange(relation.width))
+    assert (numbers >= 0).all()
+    return relation.ages_of(numbers).tolist()
 
 
 def test_rows_pass_from_staged_to_delta_to_old():
@@ -177,3 +188,164 @@ def test_an_array_may_be_used_again_after_its_rows_were_staged():
     rows[:] = 7
     relation.settle()
     assert relation.rows[: relation.count].tolist() == [[1, 2]]
+
+
+widths = pytest.mark.parametrize("width", [1, 2, 3])
+
+
+def wide(numbers, width):
+    """One row for each number."""
+    return [(number, *([number % 5] * (width - 1))) for number in numbers]
+
+
+@widths
+def test_a_removed_row_is_not_there_and_the_others_are(width):
+    relation = Relation(width)
+    relation.insert(rows_array(wide(range(10), width), width))
+    relation.remove(rows_array(wide([3, 7], width), width))
+    assert relation.size == 8
+    assert living(relation) == wide([0, 1, 2, 4, 5, 6, 8, 9], width)
+    found = relation.membership.contains(rows_array(wide(range(10), width), width))
+    assert np.flatnonzero(~found).tolist() == [3, 7]
+
+
+@widths
+def test_a_removed_row_that_comes_again_is_the_youngest(width):
+    relation = Relation(width)
+    relation.insert(rows_array(wide([1, 2, 3], width), width))
+    relation.remove(rows_array(wide([1], width), width))
+    assert relation.insert(rows_array(wide([2, 1], width), width)) == 1
+    assert living(relation) == wide([2, 3, 1], width)
+    assert ages(relation, wide([2, 3, 1], width)) == sorted(ages(relation, wide([2, 3, 1], width)))
+    relation.remove(rows_array(wide([1], width), width))
+    assert living(relation) == wide([2, 3], width)
+
+
+def test_the_row_of_a_relation_without_columns_can_go_and_come():
+    relation, row = Relation(0), np.zeros((1, 1), np.int32)
+    relation.insert(row)
+    relation.remove(row)
+    assert relation.size == 0
+    assert relation.insert(row) == 1
+    assert relation.size == 1
+
+
+def test_removing_nothing_leaves_no_trace():
+    relation = Relation(2)
+    relation.insert(rows_array([(1, 1)]))
+    relation.remove(rows_array([]))
+    assert relation.removals == []
+    assert relation.dead(0, 1) is None
+
+
+def test_a_removed_row_of_the_delta_is_no_longer_in_it():
+    relation = Relation(2)
+    relation.insert(rows_array([(1, 1)]))
+    relation.stage(rows_array([(2, 2), (3, 3)]))
+    relation.advance()
+    relation.remove(rows_array([(2, 2)]))
+    assert relation.living(relation.delta_start, relation.stored).tolist() == [[3, 3]]
+
+
+@widths
+def test_compaction_keeps_rows_and_ages(width, monkeypatch):
+    monkeypatch.setattr(relation_file, "_MANY_DEAD", 4)
+    clock = Clock()
+    relation, other = Relation(width, clock), Relation(width, clock)
+    relation.insert(rows_array(wide(range(5), width), width))
+    other.insert(rows_array(wide(range(3), width), width))
+    relation.insert(rows_array(wide(range(5, 10), width), width))
+    relation.remove(rows_array(wide([0, 1, 4, 5, 7], width), width))
+    kept, generation = wide([2, 3, 6, 8, 9], width), relation.generation
+    before = ages(relation, kept)
+    relation.compact()
+    assert relation.generation > generation
+    assert (relation.stored, relation.removed) == (5, 0)
+    assert living(relation) == kept
+    assert ages(relation, kept) == before
+    relation.insert(rows_array(wide([0], width), width))
+    assert ages(relation, wide([0], width))[0] > max(before)
+
+
+def test_a_relation_with_few_removed_rows_is_left_as_it_is(monkeypatch):
+    monkeypatch.setattr(relation_file, "_MANY_DEAD", 4)
+    relation = Relation(2)
+    relation.insert(rows_array([(number, 0) for number in range(20)]))
+    relation.remove(rows_array([(number, 0) for number in range(9)]))
+    generation = relation.generation
+    relation.compact()
+    assert relation.generation == generation
+    assert relation.stored == 20
+
+
+def test_a_relation_that_lost_all_rows_can_be_filled_again(monkeypatch):
+    monkeypatch.setattr(relation_file, "_MANY_DEAD", 1)
+    relation = Relation(2)
+    relation.insert(rows_array([(1, 1), (2, 2)]))
+    relation.remove(rows_array([(1, 1), (2, 2)]))
+    relation.compact()
+    assert relation.stored == 0
+    assert relation.insert(rows_array([(2, 2), (1, 1)])) == 2
+    assert ages(relation, [(2, 2), (1, 1)]) == sorted(ages(relation, [(2, 2), (1, 1)]))
+
+
+def test_rows_of_relations_that_share_a_clock_are_as_old_as_they_came():
+    clock = Clock()
+    one, two = Relation(2, clock), Relation(1, clock)
+    one.insert(rows_array([(1, 1), (2, 2)]))
+    two.insert(rows_array([(7,)], 1))
+    one.insert(rows_array([(3, 3)]))
+    two.insert(rows_array([(8,), (9,)], 1))
+    order = [*ages(one, [(1, 1), (2, 2)]), *ages(two, [(7,)]), *ages(one, [(3, 3)]), *ages(two, [(8,), (9,)])]
+    assert order == sorted(order)
+    assert len(set(order)) == 6
+
+
+def test_ages_are_stored_only_where_they_jump():
+    clock = Clock()
+    one, two = Relation(1, clock), Relation(1, clock)
+    for number in range(5):
+        one.insert(rows_array([(number,)], 1))
+    steps = len(one.ages)
+    two.insert(rows_array([(1,)], 1))
+    one.insert(rows_array([(5,)], 1))
+    assert len(one.ages) == steps + 1
+
+
+def test_an_era_begins_only_when_rows_have_come():
+    clock = Clock()
+    relation = Relation(1, clock)
+    clock.begin_era()
+    relation.insert(rows_array([(1,), (2,)], 1))
+    clock.begin_era()
+    clock.begin_era()
+    first, second = clock.eras
+    assert [first <= age < second for age in ages(relation, [(1,), (2,)])] == [True, True]
+
+
+changes = st.lists(st.tuples(st.sampled_from(["insert", "remove"]), st.sets(st.integers(0, 30))), max_size=12)
+
+
+@widths
+@settings(max_examples=30)
+@given(script=changes)
+def test_rows_that_come_and_go_are_those_of_a_dict_in_order_of_arrival(width, script):
+    relation, model = Relation(width), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation_file, "_MANY_DEAD", 8)
+        for move, numbers in script:
+            if move == "insert":
+                relation.insert(rows_array(wide(sorted(numbers), width), width))
+                model.update(dict.fromkeys(sorted(numbers)))
+            else:
+                gone = sorted(numbers & model.keys())
+                relation.remove(rows_array(wide(gone, width), width))
+                relation.compact()
+                for number in gone:
+                    del model[number]
+            assert living(relation) == wide(model, width)
+            assert relation.size == len(model)
+            held = ages(relation, wide(model, width))
+            assert held == sorted(held)
+            asked = rows_array(wide(range(31), width), width)
+            assert np.flatnonzero(relation.membership.contains(asked)).tolist() == sorted(model)

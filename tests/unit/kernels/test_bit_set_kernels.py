@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.kernels.bit_set import contains_bits, count_different, insert_bits, insert_ids, unknown_bits
+from tidelog.kernels.bit_set import (
+    contains_bits,
+    count_different,
+    insert_bits,
+    insert_ids,
+    remove_bits,
+    unknown_bits,
+)
 from unit.kernels.forms import run_both
 
 SOURCES, TARGETS = 9, 70
@@ -76,3 +83,20 @@ def test_each_id_is_new_once(before, ids):
 @given(st.lists(st.integers(0, 70)))
 def test_different_ids_are_counted(ids):
     assert run_both(count_different, np.array(ids, np.int32), np.zeros(71, np.uint8)) == len(set(ids))
+
+
+@given(st.lists(pairs, max_size=30), st.lists(pairs, max_size=20))
+def test_removed_pairs_are_gone_and_the_others_stay(rows, gone):
+    bits = np.zeros(SOURCES * STRIDE, np.uint8)
+    run_both(insert_bits, bits, STRIDE, packed(rows), np.empty(len(rows) + 1, np.int64), 0)
+    run_both(remove_bits, bits, STRIDE, packed(gone))
+    result = np.empty(len(rows), np.bool_)
+    run_both(contains_bits, bits, STRIDE, packed(rows), result)
+    assert result.tolist() == [pair not in gone for pair in rows]
+
+
+def test_removing_pairs_outside_the_range_touches_nothing():
+    bits = np.full(SOURCES * STRIDE, 0xFF, np.uint8)
+    largest = 2**31 - 1
+    run_both(remove_bits, bits, STRIDE, packed([(SOURCES, 0), (0, 8 * STRIDE), (largest, largest), (0, largest)]))
+    assert (bits == 0xFF).all()

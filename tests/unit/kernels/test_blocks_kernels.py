@@ -16,6 +16,7 @@ from tidelog.kernels.blocks import (
     lay_out_blocks,
     present_in_blocks,
     probe_blocks,
+    remove_from_blocks,
     set_old,
 )
 from unit.kernels.forms import run_both
@@ -45,6 +46,12 @@ class Blocks:
             if reached == numbers.size:
                 return
             self.payload = np.concatenate([self.payload, np.zeros((8, COLUMNS.size), np.int32)])
+
+    def remove(self, groups, rows, numbers):
+        run_both(
+            remove_from_blocks, np.array(groups, np.int32), rows, np.array(numbers, np.int32), COLUMNS,
+            self.starts, self.counts, self.olds, self.payload,
+        )  # fmt: skip
 
     def probe(self, groups, lows, highs):
         begins, lengths = (np.full(len(groups), -7, np.int64) for _ in range(2))
@@ -135,3 +142,47 @@ def test_a_row_is_present_where_its_block_has_it(payload, data):
     assert result.tolist() == [
         (last, first) in payload[begin:end] for (first, _, last), (begin, end) in zip(rows, blocks, strict=True)
     ]
+
+
+@settings(max_examples=40)
+@given(group_lists, group_lists, st.data())
+def test_removing_rows_keeps_the_others_in_order_and_as_old_as_they_were(old, new, data):
+    blocks = Blocks()
+    groups = old + new
+    rows = np.array([(7 * n, 7 * n + 1, 7 * n + 2) for n in range(len(groups))], np.int32).reshape(-1, 3)
+    blocks.append(old, rows, 0)
+    run_both(set_old, np.array(old, np.int32), blocks.counts, blocks.olds)
+    blocks.append(new, rows, len(old))
+    gone = data.draw(st.lists(st.sampled_from(range(len(groups))), unique=True)) if groups else []
+    blocks.remove([groups[number] for number in gone], rows, gone)
+
+    def model(low, high):
+        living = [n for n in range(low, high) if n not in gone]
+        return [[(7 * n + 2, 7 * n) for n in living if groups[n] == group] for group in range(GROUPS)]
+
+    assert blocks.probe(range(GROUPS), EMPTY_COUNTS, blocks.counts) == model(0, len(groups))
+    assert blocks.probe(range(GROUPS), EMPTY_COUNTS, blocks.olds) == model(0, len(old))
+    assert blocks.probe(range(GROUPS), blocks.olds, blocks.counts) == model(len(old), len(groups))
+
+
+def test_rows_without_other_columns_are_counted_off():
+    counts, olds = np.array([3], np.int32), np.array([2], np.int32)
+    rows, none = np.zeros((3, 1), np.int32), np.empty(0, np.int64)
+    run_both(
+        remove_from_blocks, np.zeros(2, np.int32), rows, np.array([0, 1], np.int32), none,
+        np.zeros(1, np.int32), counts, olds, np.empty((0, 0), np.int32),
+    )  # fmt: skip
+    assert (counts.tolist(), olds.tolist()) == ([1], [0])
+
+
+def test_a_row_is_told_from_its_equals_by_its_number():
+    columns = np.array([1, -1], np.int64)
+    rows = np.array([(5, 8), (5, 8), (5, 9)], np.int32)
+    starts, counts, olds, rooms = (np.zeros(6, np.int32) for _ in range(4))
+    payload, free = np.zeros((6, 2), np.int32), np.full(32, -1, np.int32)
+    groups = np.full(3, 5, np.int32)
+    run_both(append_blocks, groups, rows, 0, columns, 0, starts, counts, rooms, payload, 0, free)
+    run_both(
+        remove_from_blocks, groups[:1], rows, np.array([1], np.int32), columns, starts, counts, olds, payload
+    )  # fmt: skip
+    assert payload[starts[5] : starts[5] + counts[5]].tolist() == [[8, 0], [9, 2]]

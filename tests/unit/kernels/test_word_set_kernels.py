@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.kernels.word_set import EMPTY, contains_words, insert_words, move_words, unknown_words
+from tidelog.kernels.word_set import (
+    EMPTY,
+    contains_words,
+    insert_words,
+    move_words,
+    remove_words,
+    spread_words,
+    unknown_words,
+)
 from unit.kernels.forms import run_both
 
 LARGEST = 2**31 - 1
@@ -81,3 +89,42 @@ def test_many_words_survive_growth():
     assert result.all()
     run_both(contains_words, entries, packed([(first + 2000, second) for first, second in rows]), result)
     assert not result.any()
+
+
+def held(entries, rows):
+    result = np.empty(len(rows), np.bool_)
+    run_both(contains_words, entries, packed(rows), result)
+    return result.tolist()
+
+
+@settings(max_examples=40)
+@given(st.lists(pairs, max_size=40), st.lists(pairs, max_size=20))
+def test_removed_pairs_are_gone_and_new_again(rows, gone):
+    entries, used, _ = add_all(empty_table(4), 0, rows)
+    run_both(remove_words, entries, packed(gone))
+    left = set(rows) - set(gone)
+    assert held(entries, rows + gone) == [pair in left for pair in rows + gone]
+    _, used_again, new = add_all(entries, used, rows)
+    assert new == packed(dict.fromkeys(pair for pair in rows if pair not in left)).tolist()
+    assert used_again == used, "a word without bits keeps its place"
+
+
+small_pairs = st.tuples(st.integers(0, 8), st.integers(0, 150))
+
+
+@given(st.lists(small_pairs, max_size=40), st.lists(small_pairs, max_size=10))
+def test_spreading_sets_one_bit_for_each_pair(rows, gone):
+    entries, _, _ = add_all(empty_table(4), 0, rows)
+    run_both(remove_words, entries, packed(gone))
+    stride = 19
+    bits = np.zeros(9 * stride, np.uint8)
+    run_both(spread_words, entries, bits, stride)
+    places = np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()
+    assert {divmod(place, 8 * stride) for place in places} == set(rows) - set(gone)
+
+
+def test_spreading_reads_all_64_bits_of_a_word():
+    entries, _, _ = add_all(empty_table(4), 0, [(0, 0), (0, 63), (1, 31), (1, 32)])
+    bits = np.zeros(16, np.uint8)
+    run_both(spread_words, entries, bits, 8)
+    assert bits.tolist() == [1, 0, 0, 0, 0, 0, 0, 128, 0, 0, 0, 128, 1, 0, 0, 0]

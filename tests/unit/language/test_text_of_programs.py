@@ -12,6 +12,7 @@ from tidelog.language.words import RESERVED_FOR_RELATIONS
     "text",
     [
         ".decl edge(a: number, b: Node) brie no_inline",
+        ".decl same(a: number, b: number) eqrel",
         ".type A = B | C",
         '.output path(delimiter="\\t", IO="file")',
         '.pragma "legacy"',

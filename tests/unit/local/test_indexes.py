@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.backends.local.indexes import Index
+from tidelog.backends.local import indexes as indexes_file
+from tidelog.backends.local.indexes import ROW_NUMBER, Index
 from tidelog.backends.local.ordered import OrderedIndex
+from tidelog.facts import relation as relation_file
 from tidelog.facts.relation import Relation
 from tidelog.facts.values import Values
 from tidelog.kernels.blocks import bisect_blocks
@@ -35,7 +37,7 @@ def stored(relation, version):
     """The rows of that version, as tuples."""
     low = relation.delta_start if version is Version.DELTA else 0
     high = relation.delta_start if version is Version.OLD else relation.stored
-    return [tuple(row) for row in relation.rows[low:high].tolist()]
+    return [tuple(row) for row in relation.living(low, high).tolist()]
 
 
 def looked_up(matches):
@@ -162,11 +164,12 @@ def test_an_ordered_index_keeps_the_rows_of_a_key_in_ascending_order(kind, key):
     assert [sorted(group) for group in looked_up(matches)] == [sorted(map(tuple, group)) for group in agree]
 
 
-def test_an_ordered_index_is_a_picture_of_a_range_of_rows():
+def test_an_ordered_index_is_a_picture_of_the_rows_it_was_made_from():
     values = Values()
     identities = values.identify_all(Kind.NUMBER, [30, 10, 20, 5]).tolist()
     rows = rows_array([(1, 1, identity) for identity in identities])
-    index = OrderedIndex(rows, (1, 3), (0,), 2, Kind.NUMBER, values)
+    index = OrderedIndex(rows[1:3], (1, 3), (0,), 2, Kind.NUMBER, values)
+    assert index.state == (1, 3)
     matches = index.probe(rows_array([(1, 0, 0)]), np.array([0]))
     assert index.values.tolist() == [10, 20]
     bisect_blocks(index.values, matches.begins, matches.lengths, np.array([15], np.int64), 0, 0)
@@ -179,3 +182,113 @@ def test_an_ordered_index_of_nothing_finds_nothing():
     for key in ((), (0,)):
         index = OrderedIndex(empty, (0, 0), key, 2, Kind.NUMBER, Values())
         assert index.probe(rows_array([(1, 1, 1)]), np.array(key, np.int64)).total == 0
+
+
+removals = st.lists(
+    st.tuples(st.sampled_from(["insert", "stage", "advance", "look", "remove", "remove all"]), row_lists),
+    min_size=1,
+    max_size=10,
+)
+
+
+@keys
+@pytest.mark.parametrize("worth", [0, 4], ids=["indexed again", "taken out"])
+@settings(max_examples=20)
+@given(script=removals, questions=row_lists)
+def test_probes_find_each_version_when_rows_come_and_go(key, worth, script, questions):
+    relation = Relation(WIDTH)
+    index = Index(relation, key)
+    staged = False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexes_file, "_REMOVAL_WORTH", worth)
+        patch.setattr(relation_file, "_MANY_DEAD", 10)
+        for move, rows in script:
+            match move:
+                case "insert" if not staged:
+                    relation.insert(rows_array(rows))
+                case "stage":
+                    relation.stage(rows_array(rows))
+                    staged = True
+                case "advance":
+                    relation.advance()
+                    staged = False
+                case "look":
+                    check(index, relation, key, rows[:3])
+                case "remove" | "remove all" if not staged:
+                    held = stored(relation, Version.FULL)
+                    gone = held if move == "remove all" else [row for row in held if row in rows or row[0] == 1]
+                    relation.remove(rows_array(gone))
+                    if relation.delta_start == relation.stored:
+                        relation.compact()
+        check(index, relation, key, [*questions, *stored(relation, Version.FULL), (500, 500, 500)])
+
+
+def test_removal_keeps_old_and_delta_apart():
+    relation = Relation(WIDTH)
+    index = Index(relation, (0,))
+    relation.insert(rows_array([(1, 1, 1), (1, 2, 2), (1, 3, 3)]))
+    relation.stage(rows_array([(1, 4, 4), (1, 5, 5)]))
+    relation.advance()
+    index.catch_up()
+    relation.remove(rows_array([(1, 2, 2), (1, 4, 4)]))
+
+    def found(version):
+        return looked_up(index.probe(rows_array([(1, 0, 0)]), np.array([0]), version))[0]
+
+    assert found(Version.OLD) == [(1, 1), (3, 3)]
+    assert found(Version.DELTA) == [(5, 5)]
+    assert found(Version.FULL) == [(1, 1), (3, 3), (5, 5)]
+
+
+def test_rows_that_were_removed_before_the_index_saw_them_are_left_out():
+    relation = Relation(WIDTH)
+    relation.insert(rows_array([(1, 1, 1), (1, 2, 2)]))
+    index = Index(relation, (0,))
+    index.catch_up()
+    relation.insert(rows_array([(1, 3, 3), (1, 4, 4)]))
+    relation.remove(rows_array([(1, 3, 3)]))
+    check(index, relation, (0,), [(1, 0, 0)])
+    check(Index(relation, (0,)), relation, (0,), [(1, 0, 0)])
+
+
+def test_an_index_of_a_relation_that_was_cleared_starts_again():
+    relation = Relation(WIDTH)
+    relation.insert(rows_array([(1, 1, 1)]))
+    index = Index(relation, (0,))
+    index.catch_up()
+    relation.clear()
+    relation.insert(rows_array([(2, 2, 2)]))
+    check(index, relation, (0,), [(1, 0, 0), (2, 0, 0)])
+
+
+@pytest.mark.parametrize("key", [(0,), (0, 2), (0, 1, 2)], ids=str)
+def test_a_numbered_index_gives_the_number_of_each_row(key):
+    relation = Relation(WIDTH)
+    index = Index(relation, key, is_numbered=True)
+    assert index.payload_columns[-1] == ROW_NUMBER
+    relation.insert(rows_array([(1, 1, 1), (2, 2, 2), (1, 3, 1)]))
+    index.catch_up()
+    relation.remove(rows_array([(1, 1, 1)]))
+    relation.insert(rows_array([(1, 1, 1)]))
+    living = [(2, 2, 2, 1), (1, 3, 1, 2), (1, 1, 1, 3)]
+    rest = [column for column in range(WIDTH) if column not in key]
+    for asked in [(1, 1, 1), (2, 2, 2), (3, 3, 3)]:
+        matches = index.probe(rows_array([asked]), np.array(key, np.int64), Version.FULL)
+        agree = [row for row in living if all(row[column] == asked[column] for column in key)]
+        assert looked_up(matches) == [[(*(row[column] for column in rest), row[3]) for row in agree]]
+
+
+def test_an_index_is_made_anew_where_taking_rows_out_would_read_too_much(monkeypatch):
+    monkeypatch.setattr(indexes_file, "_TAIL", 1)
+    relation = Relation(WIDTH)
+    relation.insert(rows_array([(1, number, 0) for number in range(40)] + [(2, 0, 0)]))
+    index = Index(relation, (0,))
+    index.catch_up()
+    payload = index.probe(rows_array([(2, 0, 0)]), np.array([0]), Version.FULL).payload
+    relation.remove(rows_array([(2, 0, 0)]))
+    few = index.probe(rows_array([(1, 0, 0)]), np.array([0]), Version.FULL).payload
+    assert few is payload, "one row of a short block is taken out of it"
+    relation.remove(rows_array([(1, number, 0) for number in range(10)]))
+    many = index.probe(rows_array([(1, 0, 0)]), np.array([0]), Version.FULL)
+    assert many.payload is not payload
+    assert looked_up(many) == [[(number, 0) for number in range(10, 40)]]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from tidelog.backends.local import store as store_file
 from tidelog.backends.local.store import Store
 from tidelog.plan.nodes import Version
 from tidelog.schema import Attribute, Kind, Schema
@@ -23,16 +26,19 @@ def insert(store, *rows):
     return store.relations["edge"].insert(ids)
 
 
-def test_bounds_follow_the_versions():
+def remove(store, *rows):
+    ids = store.values.identify(Kind.NUMBER, np.array(rows, np.int64).reshape(-1)).reshape(-1, 2)
+    store.relations["edge"].remove(ids)
+
+
+def test_what_is_read_follows_the_versions():
     store = store_of((1, 2), (2, 3))
     store.relations["edge"].stage(np.array([(0, 0)], np.int32))
     store.relations["edge"].advance()
-    assert [store.bounds("edge", version) for version in (Version.OLD, Version.DELTA, Version.FULL)] == [
-        (0, 2),
-        (2, 3),
-        (0, 3),
-    ]
-    assert store.rows("edge", Version.DELTA) == 1
+    counts = [(2, Version.OLD), (1, Version.DELTA), (3, Version.FULL)]
+    for count, version in counts:
+        assert len(store.read("edge", version)) == store.rows("edge", version) == count
+    assert store.read("edge", Version.DELTA).tolist() == [[0, 0]]
 
 
 def test_the_same_index_is_kept_and_forgotten_when_the_relation_is_cleared():
@@ -78,3 +84,70 @@ def test_distinct_of_several_columns_is_exact_where_there_is_an_index():
     assert store.distinct("edge", (0, 1)) == 3
     store.index("edge", (0, 1))
     assert store.distinct("edge", (0, 1)) == 3
+
+
+def test_removed_rows_are_neither_read_nor_counted():
+    store = store_of((1, 2), (2, 3), (3, 4))
+    before = store.read("edge", Version.FULL).tolist()
+    remove(store, (2, 3))
+    assert store.read("edge", Version.FULL).tolist() == [before[0], before[2]]
+    assert store.rows("edge", Version.FULL) == 2
+
+
+def test_an_ordered_index_is_made_anew_when_rows_have_gone():
+    store = store_of((1, 20), (1, 10))
+    store.ordered_index("edge", (0,), 1, Version.FULL)
+    remove(store, (1, 10))
+    assert store.ordered_index("edge", (0,), 1, Version.FULL).values.tolist() == [20]
+
+
+def test_an_ordered_index_notices_a_row_that_went_and_came_again_elsewhere():
+    store = store_of((1, 20), (1, 10))
+    store.ordered_index("edge", (0,), 1, Version.FULL)
+    remove(store, (1, 10))
+    insert(store, (1, 30))
+    assert store.ordered_index("edge", (0,), 1, Version.FULL).values.tolist() == [20, 30]
+
+
+def test_marked_rows_are_read_whether_they_are_stored_or_not():
+    store = store_of((1, 2))
+    store.marked["edge"] = np.array([(5, 5), (6, 6)], np.int32)
+    assert store.read("edge", Version.MARKED).tolist() == [[5, 5], [6, 6]]
+    assert store.rows("edge", Version.MARKED) == 2
+
+
+def test_an_era_ends_where_the_next_one_begins():
+    store = store_of((1, 2), (2, 3))
+    store.begin_era()
+    insert(store, (3, 4))
+    (first, second), (third,) = (
+        store.ages_of("edge", store.read("edge", Version.FULL)[rows]).tolist() for rows in (slice(2), slice(2, 3))
+    )
+    assert store.end_of_era(first) == store.end_of_era(second) == third
+    assert store.end_of_era(third) == store.clock.now
+
+
+def test_ages_without_gaps_keep_their_order(monkeypatch):
+    monkeypatch.setattr(store_file, "_MANY_AGES", 20)
+    store = Store({"edge": EDGE, "other": replace(EDGE, relation="other")})
+    one, two = store.relations["edge"], store.relations["other"]
+    two.insert(np.array([(number, 0) for number in range(9)], np.int32))
+    two.clear()
+    for number in range(30):
+        (one if number % 3 else two).insert(np.array([(number, number)], np.int32))
+        if number > 2:
+            relation = one if (number - 2) % 3 else two
+            relation.remove(np.array([(number - 2, number - 2)], np.int32))
+            relation.insert(np.array([(number - 2, number - 2)], np.int32))
+    before = {name: store.ages_of(name, store.read(name, Version.FULL)).tolist() for name in ("edge", "other")}
+    store.begin_era()
+    after = {name: store.ages_of(name, store.read(name, Version.FULL)).tolist() for name in ("edge", "other")}
+
+    def order(ages):
+        return [key for _, key in sorted((age, (name, row)) for name in ages for row, age in enumerate(ages[name]))]
+
+    assert order(after) == order(before)
+    assert max(after["edge"] + after["other"]) < max(before["edge"] + before["other"])
+    assert max(after["edge"] + after["other"]) < store.clock.now
+    insert(store, (100, 100))
+    assert store.ages_of("edge", store.read("edge", Version.FULL)[-1:])[0] > max(after["edge"] + after["other"])

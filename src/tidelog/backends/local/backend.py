@@ -106,6 +106,8 @@ class LocalBackend:
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
         derived: dict[int, int] = {}
+        if len(rules) == 1 and self._copies(rules[0]):
+            return {rules[0].id: self._store.relations[rules[0].head].count}
         tasks = []
         for rule in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
@@ -118,6 +120,15 @@ class LocalBackend:
             task.head.stage(rows)
             watch(rule, count)
         return derived
+
+    def _copies(self, rule: RulePlan) -> bool:
+        """Whether the rule was run by copying: all rows of a relation into one that is empty need no look at others."""
+        head, copied = self._store.relations[rule.head], self._body(rule).copied()
+        if copied is None or not head.is_empty or copied[0].relation == rule.head:
+            return False
+        scan, columns = copied
+        head.stage_different(self._store.read(scan.relation, scan.version)[:, list(columns)])
+        return True
 
     def stage(self, relation: str, facts: FactSet) -> None:
         self._store.relations[relation].stage(facts.rows)

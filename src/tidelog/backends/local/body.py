@@ -10,10 +10,11 @@ import numpy as np
 from tidelog.backends.local.batch import Batch, select_columns
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.expressions import compute_ids
-from tidelog.backends.local.sources import Source
+from tidelog.backends.local.sources import ScanSource, Source
 from tidelog.backends.local.steps import Step
 from tidelog.facts.membership import Rows
 from tidelog.language.syntax_tree import Term, Variable
+from tidelog.plan.nodes import Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,16 @@ class Body:
         self.source.catch_up(evaluation)
         for step in self.steps:
             step.catch_up(evaluation)
+
+    def copied(self) -> tuple[Scan, tuple[int, ...]] | None:
+        """The scan of which every row gives a row of its own, and which columns make it; None where that is not so."""
+        source, head = self.source, self.head
+        if self.steps or head is None or not isinstance(source, ScanSource) or source.constants or source.equal:
+            return None
+        places = dict(source.names)
+        columns = tuple(places[term.name] for term in head.columns if isinstance(term, Variable))
+        is_whole = len(columns) == len(head.columns) and set(columns) == set(range(len(source.scan.columns)))
+        return (source.scan, columns) if is_whole and columns else None
 
     def prepare(self, evaluation: Evaluation) -> None:
         self.source.prepare(evaluation)

@@ -106,7 +106,7 @@ class Index:
         relation = self._relation
         if self._generation != relation.generation:
             self._forget()
-        if self._removals != len(relation.removals):
+        if self._removals != relation.removed:
             self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
             return
@@ -122,16 +122,16 @@ class Index:
     def _take_out(self) -> None:
         """Takes out the rows removed since the last look; where that means reading too much, all is indexed again."""
         relation = self._relation
-        gone = np.concatenate(relation.removals[self._removals :])
+        gone = relation.removals[self._removals :]
         gone = gone[gone < self._end]
-        self._removals = len(relation.removals)
+        self._removals = relation.removed
         if not gone.size:
             return
         rows = relation.rows[gone]
         groups = self._find_groups(rows, self._key)
         if int(self._counts[groups].sum()) > _REMOVAL_WORTH * max(relation.size, _TAIL):
             self._forget()
-            self._removals = len(relation.removals)
+            self._removals = relation.removed
             return
         self._separate()
         jit.work(gone.size)

@@ -60,19 +60,17 @@ class Store:
 
     def _close_gaps_in_ages(self) -> None:
         """Gives all rows new ages in the same order, without those of rows that are no more."""
-        segments = []
+        spans = []
         for name, relation in self.relations.items():
-            ends = [*relation.age_starts[1:], relation.stored]
-            segments += [
-                (age, end - start, name)
-                for age, start, end in zip(relation.ages, relation.age_starts, ends, strict=True)
-            ]
-        ages: dict[str, list[int]] = {name: [] for name in self.relations}
+            starts, ages = relation.spans
+            lengths = np.diff(starts, append=relation.count)
+            spans += [(age, length, name) for age, length in zip(ages.tolist(), lengths.tolist(), strict=True)]
+        renewed: dict[str, list[int]] = {name: [] for name in self.relations}
         self.clock.now, self.clock.eras = 1, []
-        for _, length, name in sorted(segments):
-            ages[name].append(self.clock.pass_for(length))
+        for _, length, name in sorted(spans):
+            renewed[name].append(self.clock.pass_for(length))
         for name, relation in self.relations.items():
-            relation.set_ages(relation.age_starts, ages[name])
+            relation.set_ages(relation.spans[0], renewed[name])
 
     def closed_table(self, closed: ClosedRelation) -> ClosedTable:
         """The closure that is a relation, made when first asked for."""
