@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from tidelog.errors import UsageError
 from tidelog.facts.closure import NOTHING, ClosureDelta, Positions, Ranges, pieces, spread
-from tidelog.facts.graph import NO_EDGES, SOURCE, TARGET, Edges, Graph, Numbers
+from tidelog.facts.graph import NO_EDGES, Edges, Graph
 from tidelog.facts.membership import Mask, Rows
+from tidelog.facts.nodes import SOURCE, TARGET, Numbers
 from tidelog.kernels import jit
 from tidelog.kernels.connectivity import (
     COMPONENT,
@@ -49,12 +50,17 @@ class SymmetricClosure:
         self._version = 0
         self._reviewed = _FEW_NODES
         self._graph = Graph()
+        self._had_removals = False
         self._start_over()
 
     def update(self, added: Rows, removed: Rows) -> ClosureDelta:
         """Adds and removes edges, all or none; returns what that changes."""
         self._settle()
         jit.work(added.shape[0] + removed.shape[0])
+        if not removed.shape[0]:
+            return self._add(np.ascontiguousarray(added, np.int32))
+        self._graph.catch_up()
+        self._had_removals = True
         taken = put = NO_EDGES
         try:
             taken = self._graph.remove(np.ascontiguousarray(removed, np.int32))
@@ -70,6 +76,18 @@ class SymmetricClosure:
             self._graph.marks.clear()
             self._graph.drop(put)
             self._graph.put(taken)
+            self._rebuild()
+            raise
+
+    def _add(self, added: Rows) -> ClosureDelta:
+        """Adds edges. Which edges there are matters only when some are removed, so that they can wait until then."""
+        put = NO_EDGES
+        try:
+            put = self._graph.add_later(added)
+            self._join(put)
+            return self._read_journal()
+        except BaseException:
+            self._graph.forget(put)
             self._rebuild()
             raise
 
@@ -205,7 +223,8 @@ class SymmetricClosure:
         self._free[free : free + gone] = self._left[:gone]
         self._tally[FREE] += gone
         self._tally[LEFT] = 0
-        if self._graph.node_count > self._reviewed:
+        if self._had_removals and self._graph.node_count > self._reviewed:
+            self._graph.catch_up()
             if 2 * self._graph.live_count() < self._graph.node_count:
                 edges = self._graph.rows()
                 self._graph = Graph()
@@ -215,6 +234,7 @@ class SymmetricClosure:
 
     def _rebuild(self) -> None:
         """Computes everything from the edges."""
+        self._graph.catch_up()
         self._start_over()
         edges = self._graph.rows()
         self._join(Edges(self._graph.find(edges, SOURCE), self._graph.find(edges, TARGET)))

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.membership import Mask, Rows, RowSet
+from tidelog.facts.membership import Mask, Rows
+from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers
 from tidelog.kernels.blocks import append_blocks, lay_out_blocks
 from tidelog.kernels.edges import find_new_edges, list_edges, remove_edges
-
-Numbers = npt.NDArray[np.int32]
-
-SOURCE = np.array([0, 1])
-TARGET = np.array([0, 2])
 
 _FIRST = np.array([0])
 _TAIL = 1 << 8
@@ -29,7 +25,7 @@ class Edges:
 
     def where(self, mask: Mask) -> Edges:
         """The edges that `mask` chooses."""
-        return Edges(self.sources[mask], self.targets[mask])
+        return self if mask.all() else Edges(self.sources[mask], self.targets[mask])
 
 
 NO_EDGES = Edges(np.empty(0, np.int32), np.empty(0, np.int32))
@@ -39,11 +35,12 @@ class Graph:
     """Edges as rows (group, source, target). A node is a pair (group, id); it has a number while this lives."""
 
     def __init__(self) -> None:
-        self._nodes = RowSet(2)
+        self._nodes = Nodes()
         self.edge_count = 0
         self.outgoing = Adjacency()
         self.incoming = Adjacency()
         self.marks = Marks()
+        self._waiting: list[Edges] = []
 
     @property
     def node_count(self) -> int:
@@ -53,7 +50,7 @@ class Graph:
     @property
     def nodes(self) -> Rows:
         """(group, id) of each node by number."""
-        return self._nodes.rows[: self._nodes.count]
+        return self._nodes.rows
 
     def find(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Numbers:
         """The numbers of the nodes in these two columns of `rows`, -1 where there is no such node."""
@@ -61,7 +58,25 @@ class Graph:
 
     def add(self, rows: Rows) -> Edges:
         """Adds edges; returns those that were not there."""
-        edges = Edges(self._nodes.number(rows, SOURCE), self._nodes.number(rows, TARGET))
+        return self._add(Edges(*self._nodes.number(rows)))
+
+    def add_later(self, rows: Rows) -> Edges:
+        """Numbers the nodes of edges, present ones or not; they are added when `catch_up` is called."""
+        edges = Edges(*self._nodes.number(rows))
+        self._waiting.append(edges)
+        return edges
+
+    def catch_up(self) -> None:
+        """Adds the edges that wait to be added."""
+        waiting, self._waiting = self._waiting, []
+        for edges in waiting:
+            self._add(edges)
+
+    def forget(self, edges: Edges) -> None:
+        """Lets edges that wait to be added go."""
+        self._waiting = [waiting for waiting in self._waiting if waiting is not edges]
+
+    def _add(self, edges: Edges) -> Edges:
         self.outgoing.reserve(self.node_count)
         self.incoming.reserve(self.node_count)
         self.marks.reserve(self.node_count)

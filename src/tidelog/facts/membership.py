@@ -220,7 +220,7 @@ class RowSet:
             self.count = int(self.count)
             if reached == batch.shape[0]:
                 return numbers
-            self._grow()
+            self._resize(2 * self._slots.size)
 
     def find(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, -1 for rows not in the set."""
@@ -228,8 +228,15 @@ class RowSet:
         find_rows(self._slots, self.rows, batch, columns, numbers)
         return numbers
 
-    def _grow(self) -> None:
-        size = 2 * self._slots.size
+    def reserve(self, count: int) -> None:
+        """Makes room for that many rows in one step."""
+        size = self._slots.size
+        while size - size // 4 < count:
+            size *= 2
+        if size > self._slots.size:
+            self._resize(size)
+
+    def _resize(self, size: int) -> None:
         rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
         rows[: self.count] = self.rows[: self.count]
         slots = np.full(size, EMPTY, np.int64)

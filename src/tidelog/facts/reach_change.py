@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.closure import begins_of
-from tidelog.facts.graph import Graph, Numbers
+from tidelog.facts.graph import Graph
 from tidelog.facts.membership import Rows
+from tidelog.facts.nodes import Numbers
 from tidelog.facts.reach_rows import Longs, ReachRows, SlotTable, Words
 from tidelog.kernels import jit
 from tidelog.kernels.closure import add_common_parts, common_weights, expand_difference

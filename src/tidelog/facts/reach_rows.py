@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.graph import Adjacency, Edges, Graph, Marks, Numbers, longer
+from tidelog.facts.graph import Adjacency, Edges, Graph, Marks, longer
+from tidelog.facts.nodes import Numbers
 from tidelog.kernels.reach import (
     bits_to_lists,
     lists_to_bits,
@@ -26,6 +27,9 @@ Longs = npt.NDArray[np.int64]
 
 NO_WORDS: Words = np.empty((0, 0), np.uint64)
 NO_LISTS: Numbers = np.empty(0, np.int32)
+
+LOG_PRICE = 256
+"""How many words of rows are computed in the time that a changed word takes to be followed; measured."""
 
 _SMALLEST = 64
 _TAIL = 1 << 10
@@ -185,7 +189,7 @@ class BitRows:
             self._lengthen_log()
 
     def ripple(self, graph: Graph, table: SlotTable, put: Edges, taken: Edges) -> Longs:
-        """Computes rows where the edges matter, which leave components and ranks as they are; returns the changed ones."""
+        """Computes rows that the edges matter to, which leave all components as they are; returns the changed ones."""
         sources = table.slot_of[np.concatenate([put.sources, taken.sources])]
         ends = table.slot_of[np.concatenate([put.targets, taken.targets])]
         dirty = np.zeros((table.by_rank.size + 63) // 64, np.uint64)
@@ -198,17 +202,17 @@ class BitRows:
             np.empty(stride, np.uint64), np.zeros(stride, np.uint64), np.zeros(stride, np.uint64),
             np.empty(stride, np.int32), np.empty(stride, np.int32),
         )  # fmt: skip
-        entries = np.zeros(table.capacity, np.int32)
-        changed = np.empty((table.capacity, 7), np.int64)
+        entries, volumes = np.zeros(table.capacity, np.int32), np.zeros(table.capacity, np.int32)
+        changed = np.zeros((table.capacity, 7), np.int64)
         spared = self._spare.size
         reached = logged = found = 0
         while True:
             reached, spared, logged, found = ripple(
-                reached, dirty, table.by_rank, table.ranks, heads, chain, ends, put.sources.size,
+                reached, LOG_PRICE, dirty, table.by_rank, table.ranks, heads, chain, ends, put.sources.size,
                 table.slot_of, table.firsts, table.nexts, table.sizes, self.wide,
                 *_blocks(graph.outgoing), *_blocks(graph.incoming),
                 table.places, table.tops, table.weights, self.words, self._spare, spared,
-                *room, entries, self._log_places, self._log_words, logged, changed, found,
+                *room, entries, volumes, self._log_places, self._log_words, logged, changed, found,
             )  # fmt: skip
             if reached == dirty.size:
                 self._spare = self._spare[:spared]

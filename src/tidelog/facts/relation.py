@@ -114,6 +114,7 @@ class Relation:
                 self._numbering = held
             else:
                 self._numbering = RowSet(self.width)
+                self._numbering.reserve(self.count)
                 self._numbering.number(self.rows[: self.count], np.arange(self.width))
         return self._numbering
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from tidelog.errors import LimitError, UsageError
 from tidelog.facts.closure import ClosureDelta, Positions, Ranges, begins_of, pieces, spread
-from tidelog.facts.graph import NO_EDGES, SOURCE, TARGET, Edges, Graph, Numbers
+from tidelog.facts.graph import NO_EDGES, Edges, Graph
 from tidelog.facts.membership import Mask, Rows
+from tidelog.facts.nodes import SOURCE, TARGET, Numbers
 from tidelog.facts.reach_change import NEW, OLD, ReachChange, compare_rows
 from tidelog.facts.reach_rows import BitRows, Components, ListRows, ReachRows, SlotTable, TooLong
 from tidelog.kernels import jit
@@ -182,8 +183,10 @@ class TransitiveClosure:
         nothing, nor does a new edge between nodes that were connected before."""
         if taken.sources.size:
             taken = taken.where(~self._have_detours(taken))
+        slot_of = self._table.slot_of
+        # Nodes without a slot are followed anyway.
+        put = put.where(slot_of[put.sources] >= 0)
         if put.sources.size and not taken.sources.size:
-            slot_of = self._table.slot_of
             put = put.where(~self._connects(slot_of[put.sources], slot_of[put.targets]))
         return np.concatenate([put.sources, taken.sources])
 

@@ -145,7 +145,8 @@ def part_components(
                 seen[member] = 1
                 queue[size] = member
                 size += 1
-            while at < size:
+            # Once all members are reached, there is nothing left to find.
+            while at < size and size < rings[component, SIZE]:
                 node = queue[at]
                 for e in range(out_starts[node], out_starts[node] + out_counts[node]):
                     size = _reach(out_payload[e, 0], seen, queue, size)

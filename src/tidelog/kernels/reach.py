@@ -27,9 +27,9 @@ def reach_in_bits(
     Returns (component reached, places of `spare` left, words logged, rows changed); it stops early where the log is too
     short. changed[i] = (slot, where its log begins, old top, old weight, how many nodes the old and the new row have in
     common, where its log ends) of each row that is new or differs, but for MIXED components. The log has the bits
-    that differ from what was there before, word by word. `spare` holds free places, `spared` of them, enough for all rows
-    that have none; `row` is room for one. `dirty` marks nodes whose edges have changed, and in the end all with an edge
-    to something that has changed.
+    that differ from what was there before, word by word. `spare` holds free places, `spared` of them, enough for all
+    rows that have none; `row` is room for one. `dirty` marks nodes whose edges have changed, and in the end all with an
+    edge to something that has changed.
     """
     for k in range(first, kinds.size):
         if not _is_dirty(order, begins, kinds, k, dirty):

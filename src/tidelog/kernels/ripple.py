@@ -13,10 +13,6 @@ from tidelog.kernels.closure import ONE, ZERO, count_ones, weigh_word
 from tidelog.kernels.jit import kernel
 from tidelog.kernels.reach import unite_rows
 
-_MANY_ENTRIES = 32
-"""A row is computed as a whole where that is at most so many words for each log entry to read: words side by side are
-read that much quicker."""
-
 
 @kernel
 def begin_ripple(sources, ranks, heads, chain, dirty):
@@ -30,9 +26,10 @@ def begin_ripple(sources, ranks, heads, chain, dirty):
 
 @kernel
 def ripple(
-    first, dirty, by_rank, ranks, heads, chain, ends, added, slot_of, firsts, nexts, sizes, wide,
+    first, price, dirty, by_rank, ranks, heads, chain, ends, added, slot_of, firsts, nexts, sizes, wide,
     starts, counts, payload, in_starts, in_counts, in_payload, places, tops, weights, words, spare, spared,
-    members, bounds, row, lost, gained, lost_at, gained_at, entries, log_places, log_words, logged, changed, found,
+    members, bounds, row, lost, gained, lost_at, gained_at, entries, volumes,
+    log_places, log_words, logged, changed, found,
 ):  # fmt: skip
     """Brings all rows up to date that the change is felt in, by rank, from word `first` of `dirty` on.
 
@@ -40,8 +37,10 @@ def ripple(
     edges of a slot are heads[slot] - 1, then chain[edge] - 1 and so on; their ends are slots, and the first `added` of
     them have come, the others gone. Returns (word reached, places of `spare` left, words logged, rows changed); it
     stops early where the log is too short. The log has for each row the bits gained, and from changed[i, 6] on those
-    lost; for the rest see kernels.reach. entries[slot] - 1 is where in `changed` a slot is. `lost` and `gained` are
-    zeros, for one row; `row`, `lost_at`, `gained_at`, `members` and `bounds` (0, 0) are room.
+    lost; for the rest see kernels.reach. entries[slot] - 1 is where in `changed` a slot is, and volumes[slot] how many
+    words it has in the log. To read one of these costs as much as to compute `price` words of a row, which lie side by
+    side. `lost` and `gained` are zeros, for one row; `row`, `lost_at`, `gained_at`, `members` and `bounds` are
+    room.
     """
     for at in range(first, dirty.size):
         while dirty[at] != ZERO:
@@ -54,8 +53,10 @@ def ripple(
             nodes = members[: bounds[1]]
             top = np.int64(tops[slot])
             begin = logged
-            if _has_many_entries(nodes, top, starts, counts, payload, slot_of, entries, changed):
-                new_top = unite_rows(members, bounds, 0, slot, starts, counts, payload, slot_of, places, tops, words, row)
+            if _has_many_entries(price, nodes, top, starts, counts, payload, slot_of, volumes):
+                new_top = unite_rows(
+                    members, bounds, 0, slot, starts, counts, payload, slot_of, places, tops, words, row
+                )
                 if places[slot] < 0 and new_top:
                     spared -= 1
                     places[slot] = spare[spared]
@@ -90,6 +91,7 @@ def ripple(
             changed[found, 6] = middle
             found += 1
             entries[slot] = found
+            volumes[slot] = logged - begin
             tops[slot] = top
             weights[slot] += more - less
             for node in nodes:
@@ -113,17 +115,18 @@ def _list_members(slot, firsts, nexts, members):
 
 
 @kernel
-def _has_many_entries(nodes, top, starts, counts, payload, slot_of, entries, changed):
+def _has_many_entries(price, nodes, top, starts, counts, payload, slot_of, volumes):
     """Whether so many words of the rows ahead have changed that the row had better be computed as a whole."""
     total = np.int64(0)
     edges = np.int64(0)
     for node in nodes:
         edges += counts[node]
+    for node in nodes:
         for e in range(starts[node], starts[node] + counts[node]):
-            entry = entries[slot_of[payload[e, 0]]] - 1
-            if entry >= 0:
-                total += changed[entry, 5] - changed[entry, 1]
-    return total * _MANY_ENTRIES > edges * top
+            total += volumes[slot_of[payload[e, 0]]]
+        if total * price > edges * top:
+            return True
+    return False
 
 
 @kernel
@@ -131,7 +134,10 @@ def _log_differences(words, place, top, row, new_top, log_places, log_words, log
     """Writes `row` over the row at `place`, logging the bits gained, then those lost; returns where each log ends."""
     old = words[place]
     both = min(top, new_top)
+    gains = ZERO
     for j in range(both):
+        gains |= row[j] & ~old[j]
+    for j in range(both if gains != ZERO else 0):
         # Without a branch, which could not be foreseen.
         bits = row[j] & ~old[j]
         log_places[logged] = j
@@ -142,11 +148,18 @@ def _log_differences(words, place, top, row, new_top, log_places, log_words, log
         log_words[logged] = row[j]
         logged += np.int64(row[j] != ZERO)
     middle = logged
-    for j in range(top):
-        bits = old[j] & ~row[j] if j < both else old[j]
+    losses = ZERO
+    for j in range(both):
+        losses |= old[j] & ~row[j]
+    for j in range(both if losses != ZERO else 0):
+        bits = old[j] & ~row[j]
         log_places[logged] = j
         log_words[logged] = bits
         logged += np.int64(bits != ZERO)
+    for j in range(both, top):
+        log_places[logged] = j
+        log_words[logged] = old[j]
+        logged += np.int64(old[j] != ZERO)
     for j in range(new_top):
         old[j] = row[j]
     return middle, logged
@@ -155,8 +168,14 @@ def _log_differences(words, place, top, row, new_top, log_places, log_words, log
 @kernel
 def _weigh_log(log_places, log_words, begin, end, wide, sizes):
     total = np.int64(0)
+    several = ZERO
     for i in range(begin, end):
-        total += weigh_word(log_words[i], log_places[i], wide, sizes)
+        total += count_ones(log_words[i])
+        several |= log_words[i] & wide[log_places[i]]
+    if several != ZERO:
+        total = np.int64(0)
+        for i in range(begin, end):
+            total += weigh_word(log_words[i], log_places[i], wide, sizes)
     return total
 
 
@@ -277,7 +296,7 @@ def _keep_reached(nodes, slot, starts, counts, payload, slot_of, places, tops, w
 
 @kernel
 def _apply_gains(words, place, top, row, row_at, count, log_places, log_words, logged):
-    """Sets the bits of `row` that are not set, and makes it zeros again; returns where the log ends, and the new top."""
+    """Sets the bits of `row` that are not set, and makes it zeros again; returns where the log ends, and the top."""
     for i in range(count):
         j = np.int64(row_at[i])
         bits = row[j]

@@ -249,6 +249,8 @@ class Update:
         """Stores what is gained and what follows from it within the stratum."""
         stratum = questions.stratum
         rounds = 1
+        # What is there now is old: only what comes from here on may have to be taken back.
+        self._backend.advance(stratum.relations)
         try:
             self._stage_gained(questions, pending, deleted, number)
             delta = self._backend.advance(stratum.relations)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan
-from tidelog.plan.walk import relations_read, scans_of
+from tidelog.plan.walk import scans_of
 
 
 def with_modules(plan: Plan, excluded: Set[str] = frozenset()) -> Plan:
@@ -52,10 +52,9 @@ def _parts(stratum: StratumPlan, closed: Set[str], plan: Plan) -> Iterator[Strat
 
 def _is_written_out(relation: str, plan: Plan) -> bool:
     """Whether some rule joins the closure with itself: it must see rows that go beside one another."""
-    own = {rule.id for stratum in plan.strata if relation in stratum.relations for rule in stratum.rounds}
     return any(
         sum(scan.relation == relation for scan in scans_of(rule.node)) > 1
         for stratum in plan.strata
+        if relation not in stratum.relations
         for rule in (*stratum.once, *stratum.first)
-        if relation in relations_read(rule.node) and rule.id not in own
     )

@@ -27,6 +27,7 @@ from tidelog.plan.nodes import (
     Union,
     Unit,
     Values,
+    Version,
 )
 from tidelog.plan.walk import columns_of, names_in, operands_of, terms_of
 from tidelog.schema import Kind
@@ -94,10 +95,13 @@ def with_inner(spine: Spine, rewrite: Callable[[Node], Node]) -> Spine:
 def assemble(sources: Iterable[Source], others: Iterable[Operation]) -> Node:
     """The sources joined in the order given, with every other part as low as its names allow.
 
-    A source that waits for names (a range) moves up until they are bound.
+    A source that waits for names (a range) moves up until they are bound. Nothing stands below a scan of marked rows
+    that comes first: they are read, never looked up.
     """
     node: Node = UNIT
     waiting, remaining = tuple(others), tuple(sources)
+    if remaining and is_marked(remaining[0]):
+        node, remaining = remaining[0], remaining[1:]
     node, waiting = place(node, waiting, remaining)
     while remaining:
         bound = frozenset(columns_of(node))
@@ -105,6 +109,11 @@ def assemble(sources: Iterable[Source], others: Iterable[Operation]) -> Node:
         remaining = tuple(source for source in remaining if source is not chosen)
         node, waiting = place(join(node, chosen), waiting, remaining)
     return settle(node, waiting)
+
+
+def is_marked(source: Source) -> bool:
+    """Whether `source` reads marked rows: a question starts from them."""
+    return isinstance(source, Scan) and source.version is Version.MARKED
 
 
 def join(node: Node, source: Source) -> Node:
@@ -118,7 +127,7 @@ def place(node: Node, waiting: tuple[Operation, ...], later: tuple[Source, ...])
     """`node` with every part that can stand on it now, cheap ones first, and the parts that still wait."""
     bound = frozenset(columns_of(node))
     while ready := [part for part in waiting if is_ready(part, bound) and is_useful(part, bound, waiting, later)]:
-        chosen = min(ready, key=rank)
+        chosen = min(ready, key=lambda part: rank_on(part, bound))
         waiting = tuple(part for part in waiting if part is not chosen)
         node = put(chosen, node, bound)
         bound = frozenset(columns_of(node))
@@ -129,7 +138,8 @@ def settle(node: Node, waiting: tuple[Operation, ...]) -> Node:
     """`node` with the parts that only the head of the rule asks for."""
     while waiting:
         bound = frozenset(columns_of(node))
-        chosen = min((part for part in waiting if is_ready(part, bound)), key=rank)
+        ready = [part for part in waiting if is_ready(part, bound)]
+        chosen = min(ready, key=lambda part: rank_on(part, bound))
         waiting = tuple(part for part in waiting if part is not chosen)
         node = put(chosen, node, bound)
     return node
@@ -215,6 +225,13 @@ def equality(part: Operation) -> tuple[Term, Term, Kind] | None:
             return left, right, kind
         case _:
             return None
+
+
+def rank_on(part: Operation, bound: Set[str]) -> int:
+    """What to do first among parts that are ready, by what each is on columns named `bound`."""
+    placed = put(part, UNIT, bound)
+    assert isinstance(placed, Select | Extend | Antijoin | GroupJoin)
+    return rank(placed)
 
 
 def rank(part: Operation) -> int:

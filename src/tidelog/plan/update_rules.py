@@ -34,7 +34,7 @@ from tidelog.plan.nodes import (
     Version,
 )
 from tidelog.plan.passes.prune_columns import names_used, prune_node
-from tidelog.plan.spine import UNIT, Operation, Source, Spine, assemble, flatten, is_ready, needs, put
+from tidelog.plan.spine import OWN, UNIT, Operation, Source, Spine, assemble, flatten, is_ready, needs, put
 from tidelog.plan.walk import columns_of, names_in, scans_of
 from tidelog.schema import Attribute, Kind, Schema
 
@@ -227,7 +227,7 @@ class _Asking:
         heads = _terms(columns)
         is_recursive = any(isinstance(each, Scan) and each.relation in self.recursive for each in spine.sources)
         marked = Scan(head, (*columns, AGE) if is_recursive else columns, Version.MARKED)
-        body = Spine((marked, *spine.sources), (*spine.others, *tests))
+        body = Spine((marked, *spine.sources), (*_given_apart(spine.others, columns), *tests))
         self._put(self.questions.any if is_recursive else self.questions.outside, self._asked(body, heads))
         if is_recursive:
             older = tuple(
@@ -313,6 +313,7 @@ class _Asking:
 
     def _with_node(self, node: Project) -> RulePlan:
         kinds = {**self.rule.kinds, **_own_kinds(self.schemas[self.rule.head])}
+        kinds |= {f"{OWN}{name}": kind for name, kind in self.rule.kinds.items()}
         return self._pruned(replace(self.rule, node=node, kinds=kinds, order=None))
 
     def _pruned(self, rule: RulePlan) -> RulePlan:
@@ -441,3 +442,14 @@ def _terms(columns: Iterable[str | Constant]) -> tuple[Term, ...]:
 
 def _own_kinds(head: Schema) -> dict[str, Kind]:
     return {f"~{number}": kind for number, kind in enumerate(head.kinds)}
+
+
+def _given_apart(others: Iterable[Operation], columns: tuple[str | Constant, ...]) -> Iterator[Operation]:
+    """`others`, in which aggregates whose value is also a column of a marked head are compared with it."""
+    for part in others:
+        if isinstance(part, GroupJoin) and part.name in columns:
+            own = f"{OWN}{part.name}"
+            yield replace(part, name=own)
+            yield _equal(part.name, Variable(own), part.kind)
+        else:
+            yield part

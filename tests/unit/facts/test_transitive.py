@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tidelog.errors import LimitError, UsageError
 from tidelog.facts import closure as closures
+from tidelog.facts import reach_rows
 from tidelog.facts import transitive as module
 from tidelog.facts.transitive import Form, TransitiveClosure
 from unit.facts.closure_model import Checked, rows_of, scripts, transitive, tuples
@@ -31,6 +32,39 @@ def test_each_update_gives_the_closure_and_the_difference(form, name, script):
         checked = Checked(TransitiveClosure(form=form), transitive)
         for added, removed in script:
             checked.update(added, removed)
+
+
+@pytest.mark.parametrize("name", TIERS)
+@pytest.mark.parametrize("price", [0, 1 << 20])
+@settings(max_examples=60, deadline=None)
+@given(scripts(9))
+def test_following_changed_words_and_computing_whole_rows_give_the_same(price, name, script):
+    usual, reach_rows.LOG_PRICE = reach_rows.LOG_PRICE, price
+    try:
+        with tier(name):
+            checked = Checked(TransitiveClosure(form=Form.BITS), transitive)
+            # All nodes are there from the start, so that later changes can leave the components as they are.
+            checked.update([(group, 1000 * node + 7, 9999) for group in (0, 3) for node in range(9)])
+            for added, removed in script:
+                checked.update(added, removed)
+    finally:
+        reach_rows.LOG_PRICE = usual
+
+
+@pytest.mark.parametrize("price", [0, 3, 1 << 20])
+def test_many_changes_of_an_acyclic_graph_are_followed(price, monkeypatch):
+    monkeypatch.setattr(reach_rows, "LOG_PRICE", price)
+    random = np.random.default_rng(7)
+    ends = np.sort(random.permuted(np.tile(np.arange(150), (400, 1)), axis=1)[:, :2], axis=1)
+    every = [(0, int(a), int(b)) for a, b in ends]
+    checked = Checked(TransitiveClosure(form=Form.BITS), transitive)
+    checked.update(every)
+    for _ in range(3):
+        gone = [every[pick] for pick in random.integers(0, len(every), 40)]
+        checked.update(removed=gone)
+        checked.update(gone[:30])
+        checked.update(gone[20:], gone[:10] + gone[30:])
+        checked.update(gone[:10])
 
 
 @forms

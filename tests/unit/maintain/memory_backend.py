@@ -9,7 +9,7 @@ import pyarrow as pa
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema
 from tidelog.plan.nodes import Plan, RulePlan, Version
-from tidelog.schema import Row
+from tidelog.schema import Row, Schema
 from unit.plan.algebra import rows_of, versions
 
 
@@ -22,6 +22,11 @@ class MemoryBackend:
         self.delta: dict[str, set[Row]] = {name: set() for name in plan.schemas}
         self.staged: dict[str, set[Row]] = {name: set() for name in plan.schemas}
         self.derived: list[list[RulePlan]] = []
+
+    def declare(self, schemas: Mapping[str, Schema]) -> None:
+        for name in schemas:
+            for part in (self.old, self.delta, self.staged):
+                part.setdefault(name, set())
 
     def rows(self, relation: str) -> set[Row]:
         return self.old[relation] | self.delta[relation]

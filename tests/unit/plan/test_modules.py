@@ -98,7 +98,6 @@ def test_a_closure_is_written_out_where_a_rule_reads_it_twice(reader: str, is_wr
     assert closed_in(plan)["p"].is_written_out is is_written_out
 
 
-@pytest.mark.xfail(strict=True, reason="rules with several heads share their id")
 def test_a_rule_with_another_head_beside_the_closure_reads_it_twice() -> None:
     plan = plan_with_modules(f"{STARTS} p(x, z), q(x, z) :- p(x, y), p(y, z).")
     assert closed_in(plan)["p"].is_written_out

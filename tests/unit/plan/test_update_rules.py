@@ -123,7 +123,8 @@ def test_a_column_that_only_an_aggregate_gives_may_be_anything_stored() -> None:
 def test_support_looks_only_at_the_groups_of_the_heads_in_doubt() -> None:
     found, _ = grouped("h(x, n) :- a(x), n = count : { b(x, _) }.")
     group = "distinct x of (h(x, _)! ⋈ a(x)) ⋈ b(x, _)"
-    assert shown(found.outside["h"]) == [f"h(x, n)! ⋈ a(x) | n := count by x {{ {group} }} → h(x, n)"]
+    (question,) = shown(found.outside["h"])
+    assert f"count by x {{ {group} }}" in question
 
 
 def test_a_relation_whose_rows_do_not_tell_their_group_is_opaque() -> None:

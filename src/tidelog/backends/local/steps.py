@@ -234,7 +234,8 @@ class TableJoin:
 
     def run(self, batch: Batch, _evaluation: Evaluation) -> Iterator[Batch]:
         assert self.index is not None
-        payload = {self.columns[column]: number for number, column in enumerate(self.index.payload_columns)}
+        others = self.index.payload_columns if self.columns else ()  # a table without columns has one of its own
+        payload = {self.columns[column]: number for number, column in enumerate(others)}
         new = {name: payload[name] for name in self.names if name not in batch.names}
         matches = self.index.probe(*probing(batch, self.shared), Version.FULL)
         yield from expanded(batch, matches, new, self.names)

@@ -84,19 +84,12 @@ def _body(
 ) -> Body:  # fmt: skip
     """The pipeline of `parts`: its source is a batch with the names `bound` or, without any, the first part."""
     source: Source = UnitSource()
-    parts = _marked_first(parts)
     first = 0
     if not bound and parts and isinstance(parts[0], Scan | Values | Distinct | Union | Join):
         source = _source(parts[0], rule, store)
         bound, first = names_of(parts[0]), 1
     steps = _steps(parts[first:], bound, wanted, sense, rule, store)
     return Body(source, tuple(steps), wanted, head)
-
-
-def _marked_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """`parts` with the scan of marked rows in front: they are read, never looked up. Only tests without names were."""
-    marked = [part for part in parts if isinstance(part, Scan) and part.version is Version.MARKED]
-    return (*marked[:1], *(part for part in parts if part is not marked[0])) if marked else parts
 
 
 def _source(part: Scan | Values | Distinct | Union | Join, rule: RulePlan, store: Store) -> Source:
@@ -204,6 +197,7 @@ def _step(
 
 def _lookup(scan: Scan, bound: frozenset[str], kept: tuple[str, ...], sense: Sense, store: Store) -> Lookup:
     """A join with `scan`: constants and bound names are the key, the other names are new."""
+    assert scan.version is not Version.MARKED, "marked rows are read, never looked up"
     key: list[int] = []
     arguments: list[Argument] = []
     identities = dict(_constants(scan, store))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tidelog.plan.estimate import Estimator, Prefix
-from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan, Union, Version
-from tidelog.plan.spine import Source, assemble, flatten, needs, with_inner
+from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan, Union
+from tidelog.plan.spine import Source, assemble, flatten, is_marked, needs, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
 
@@ -50,11 +50,6 @@ def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = 
     else:
         best = greedy(start, estimator)
     return assemble([spine.sources[position] for position in best.order], spine.others), best.rows
-
-
-def is_marked(source: Source) -> bool:
-    """Whether a question starts from `source`: its rows are few, and nothing finds them by their values."""
-    return isinstance(source, Scan) and source.version is Version.MARKED
 
 
 def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:

@@ -1,0 +1,76 @@
+"""The nodes of a graph, numbered in order of arrival."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.facts.membership import Rows, RowSet
+from tidelog.kernels.nodes import find_nodes, number_ends, place_nodes, span_edges
+
+Numbers = npt.NDArray[np.int32]
+
+SOURCE = np.array([0, 1])
+TARGET = np.array([0, 2])
+
+_SMALLEST = 64
+_FEW_PLACES = 1 << 20
+_PLACES_PER_NODE = 8
+
+
+class Nodes:
+    """Nodes are pairs (group, id). A table with a place for each pair finds their numbers while that is not much larger
+    than there are nodes, and a set of rows from then on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rows: Rows = np.empty((_SMALLEST, 2), np.int32)
+        self._numbers: Numbers = np.zeros(1, np.int32)
+        self._stride = 1
+        self._spans = np.zeros(2, np.int64)
+        self._set: RowSet | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """(group, id) of each node by number."""
+        return (self._rows if self._set is None else self._set.rows)[: self.count]
+
+    def find(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Numbers:
+        """The numbers of the nodes in these two columns of `rows`, -1 where there is no such node."""
+        if self._set is not None:
+            return self._set.find(rows, columns)
+        found = np.empty(rows.shape[0], np.int32)
+        find_nodes(rows, int(columns[1]), self._numbers, self._stride, found)
+        return found
+
+    def number(self, rows: Rows) -> tuple[Numbers, Numbers]:
+        """The numbers of both ends of edges (group, source, target); new nodes get new ones."""
+        if self._set is None and not self._fit(rows):
+            self._set = RowSet(2)
+            self._set.number(self._rows[: self.count], np.arange(2))
+        if self._set is not None:
+            ends = self._set.number(rows, SOURCE), self._set.number(rows, TARGET)
+            self.count = self._set.count
+            return ends
+        sources, targets = np.empty(rows.shape[0], np.int32), np.empty(rows.shape[0], np.int32)
+        self.count = int(number_ends(rows, self._numbers, self._stride, self.count, self._rows, sources, targets))
+        return sources, targets
+
+    def _fit(self, rows: Rows) -> bool:
+        """Makes room for the ends of `rows`, unless the table would be too large."""
+        least = span_edges(rows, self._spans)
+        groups, ids = self._spans.tolist()
+        if groups * self._stride > self._numbers.size or ids > self._stride:
+            stride = ids if ids <= self._stride else ids + ids // 2
+            places = (groups + groups // 2) * stride
+            if least < 0 or places > max(_FEW_PLACES, _PLACES_PER_NODE * (self.count + rows.shape[0])):
+                return False
+            self._numbers, self._stride = np.zeros(places, np.int32), stride
+            place_nodes(self._rows[: self.count], self._numbers, stride)
+        most = min(self.count + 2 * rows.shape[0], self._numbers.size)
+        if most > self._rows.shape[0]:
+            # What is never written to takes no memory.
+            larger = np.empty((max(most, 2 * self._rows.shape[0]), 2), np.int32)
+            larger[: self.count] = self._rows[: self.count]
+            self._rows = larger
+        return bool(least >= 0)
