@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
@@ -35,7 +36,7 @@ from tidelog.plan.nodes import (
 )
 from tidelog.plan.passes.prune_columns import names_used, prune_node
 from tidelog.plan.spine import OWN, UNIT, Operation, Source, Spine, assemble, flatten, is_ready, needs, put
-from tidelog.plan.walk import columns_of, names_in, scans_of
+from tidelog.plan.walk import columns_of, inputs_of, names_in, scans_of
 from tidelog.schema import Attribute, Kind, Schema
 
 
@@ -339,8 +340,20 @@ def sightings(node: Node) -> Iterator[Sighting]:
                     yield Sighting(wider, 0, is_negated=True, is_grouped=False)
                 case GroupJoin(right=right):
                     for inner in sightings(right):
-                        both = Spine((*inner.body.sources, *body.sources), (*inner.body.others, *body.others))
-                        yield replace(inner, body=both, is_grouped=True)
+                        yield replace(inner, body=_beside(inner.body, body), is_grouped=True)
+    for source in spine.sources:
+        rest = replace(spine, sources=tuple(other for other in spine.sources if other is not source))
+        for below in inputs_of(source):
+            for inner in sightings(below):
+                if inner.is_negated or inner.is_grouped:  # those that are joined are in the relaxed bodies
+                    for body in relaxed(rest):
+                        yield replace(inner, body=_beside(inner.body, body))
+
+
+def _beside(one: Alternative, other: Alternative) -> Alternative:
+    """Both bodies. A range that is in both, as what an aggregate starts from is, counts once."""
+    new = tuple(source for source in other.sources if not (isinstance(source, Range) and source in one.sources))
+    return Spine((*one.sources, *new), (*one.others, *other.others))
 
 
 def relaxed(spine: Spine) -> Iterator[Alternative]:
@@ -356,10 +369,7 @@ def relaxed(spine: Spine) -> Iterator[Alternative]:
                 choices.append([Spine((source,), ())])
     kept = tuple(part for part in spine.others if not isinstance(part, Antijoin | GroupJoin))
     for chosen in product(*choices):
-        yield Spine(
-            tuple(source for body in chosen for source in body.sources),
-            (*(part for body in chosen for part in body.others), *kept),
-        )
+        yield reduce(_beside, (*chosen, Spine((), kept)), Spine((), ()))
 
 
 def bound_by(body: Alternative) -> frozenset[str]:
