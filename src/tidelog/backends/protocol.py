@@ -28,8 +28,8 @@ class Facts(Protocol):
         """No facts, of the same relation."""
         ...
 
-    def union(self, other: Self, /) -> Self:
-        """The facts of either."""
+    def union(self, *others: Self) -> Self:
+        """The facts of all."""
         ...
 
     def minus(self, other: Self, /) -> Self:

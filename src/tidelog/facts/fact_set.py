@@ -43,11 +43,12 @@ class FactSet:
         """No facts, of the same relation."""
         return FactSet(np.empty((0, self._width), np.int32))
 
-    def union(self, other: FactSet) -> FactSet:
-        """The facts of either."""
-        if not len(self) or not len(other):
-            return self if len(self) else other
-        return different([self.rows, other.rows])
+    def union(self, *others: FactSet) -> FactSet:
+        """The facts of all."""
+        some = [each for each in (self, *others) if len(each)]
+        if len(some) < 2:
+            return some[0] if some else self
+        return different([each.rows for each in some])
 
     def minus(self, other: FactSet) -> FactSet:
         """The facts that `other` has not."""

@@ -27,7 +27,10 @@ BUDGET = 0.2
 """What an update may spend on asking about a stratum before it is derived anew, as a share of what that takes."""
 
 MUCH = 0.1
-"""The share of a relation from which on a change is not followed."""
+"""The share of a relation from which on it is not followed what is lost with it."""
+
+MUCH_NEWS = 0.2
+"""The share of a relation from which on it is not followed what comes with it."""
 
 DOUBTFUL = 0.05
 """The share of a stratum's facts that may be in doubt at first: what depends on them comes on top."""
@@ -134,7 +137,7 @@ class Update:
             lost = questions.lost.get((relation, sign), ())
             groups = questions.changed_groups.get(relation, ())
             if len(facts) and (lost or groups) and not pending.must_start_over:
-                pending.must_start_over = self._is_much(relation, facts, number)
+                pending.must_start_over = self._is_much(relation, facts, MUCH, number)
             if len(facts) and not pending.must_start_over:
                 _add_all(pending.doubted, self._ask(relation, facts, lost, number))
                 _add_all(pending.groups, self._ask(relation, facts, groups, number))
@@ -145,10 +148,10 @@ class Update:
             self._budgets[number] = Budget(BUDGET * self._run.seconds.get(number + 1, inf))
         return self._budgets[number]
 
-    def _is_much(self, relation: str, facts: Facts, number: int) -> bool:
-        """Whether so much of a relation changed that deriving a stratum anew is sure to be quicker."""
+    def _is_much(self, relation: str, facts: Facts, share: float, number: int) -> bool:
+        """Whether more than that share of a relation changed, so that deriving a stratum anew is sure to be quicker."""
         rows = self._backend.statistics().rows(relation, Version.FULL)
-        return self._budget(number).seconds < inf and len(facts) > MUCH * max(rows, MANY_FACTS)
+        return self._budget(number).seconds < inf and len(facts) > share * max(rows, MANY_FACTS)
 
     def _tell_news(self, change: Mapping[str, Net], above: int) -> None:
         for relation, net in change.items():
@@ -161,7 +164,7 @@ class Update:
         if closed is not None:
             for _, net in pending.news:
                 self._journal.close(closed, net.came, net.went)
-        elif pending.must_start_over or not self._distrusted.isdisjoint(questions.stratum.relations):
+        elif pending.must_start_over or self._has_much_news(pending, number) or self._is_distrusted(questions):
             self._start_over(number, questions)
         else:
             try:
@@ -179,6 +182,13 @@ class Update:
             raise OverBudget
         deleted = self._delete(questions, pending.doubted, number)
         self._insert(questions, pending, deleted, number)
+
+    def _is_distrusted(self, questions: StratumQuestions) -> bool:
+        return not self._distrusted.isdisjoint(questions.stratum.relations)
+
+    def _has_much_news(self, pending: Pending, number: int) -> bool:
+        """Whether so much came that deriving everything is no more work than deriving what is new."""
+        return any(self._is_much(relation, net.came, MUCH_NEWS, number) for relation, net in pending.news)
 
     def _is_hopeless(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> bool:
         """Whether so much is in doubt that asking about it takes longer than deriving all of it."""
@@ -249,27 +259,34 @@ class Update:
         """Stores what is gained and what follows from it within the stratum."""
         stratum = questions.stratum
         rounds = 1
+        came: dict[str, list[Facts]] = {relation: [] for relation in stratum.relations}
         # What is there now is old: only what comes from here on may have to be taken back.
         self._backend.advance(stratum.relations)
         try:
             self._stage_gained(questions, pending, deleted, number)
             delta = self._backend.advance(stratum.relations)
             while any(delta.values()):
-                self._note_delta(delta)
+                self._collect_delta(came)
                 rules = awake(stratum.rounds, delta)
                 delta = self._run.round(number + 1, rounds, stratum, rules)
                 rounds += 1
         except BaseException:
             # Whether the last round got as far as to store its rows or not: all are noted, to be taken back.
-            self._note_delta(dict.fromkeys(stratum.relations, 1))
-            self._note_delta(self._backend.advance(stratum.relations))
+            self._collect_delta(came)
+            self._backend.advance(stratum.relations)
+            self._collect_delta(came)
             raise
+        finally:
+            for relation, parts in came.items():
+                if parts:
+                    self._journal.note(relation, parts[0].union(*parts[1:]), parts[0].none())
 
-    def _note_delta(self, delta: Mapping[str, int]) -> None:
-        for relation, rows in delta.items():
-            if rows:
-                facts = self._backend.delta(relation)
-                self._journal.note(relation, facts, facts.none())
+    def _collect_delta(self, came: Mapping[str, list[Facts]]) -> None:
+        """Adds the deltas of relations to what came before."""
+        for relation, parts in came.items():
+            facts = self._backend.delta(relation)
+            if len(facts):
+                parts.append(facts)
 
     def _start_over(self, number: int, questions: StratumQuestions) -> None:
         stratum = questions.stratum
