@@ -60,6 +60,8 @@ def open_session(
             raise UsageError("expected a program, found its builder: call .program() on it")
         case _:
             raise UsageError(f"expected a program or its text, found {type(program).__name__}")
+    if not isinstance(maintenance, Maintenance):
+        raise UsageError(f"maintenance must be a tidelog.Maintenance, not {maintenance!r}")
     backend = LocalBackend(checked.schemas, jobs=jobs)
     return Session(checked, backend, limits=limits, observer=observer, maintenance=maintenance, history=history)
 

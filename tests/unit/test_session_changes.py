@@ -206,3 +206,24 @@ def test_files_loaded_after_a_read_are_one_change(tmp_path: Path) -> None:
         assert len(db["path"]) == 6
         db.undo()
         assert len(db["edge"]) == 0
+
+
+def test_a_relation_with_a_size_limit_is_what_it_would_be_from_the_start() -> None:
+    text = ".decl s(x: number)\n.decl n(x: number)\n.limitsize n(n = 5)\nn(x) :- s(x).\nn(x + 1) :- n(x).\n"
+    with tidelog.open(text) as changed, tidelog.open(text) as fresh:
+        changed.insert("s", [(1,)])
+        assert len(changed["n"]) == 5
+        changed.apply(insert={"s": [(100,)]})
+        fresh.insert("s", [(1,), (100,)])
+        assert sorted(changed["n"].rows()) == sorted(fresh["n"].rows())
+
+
+@pytest.mark.parametrize("wrong", ["dred", None, tidelog.Strategy.DRED])
+def test_what_is_no_maintenance_is_named(wrong: object) -> None:
+    with pytest.raises(tidelog.UsageError, match=r"maintenance must be a tidelog\.Maintenance, not"):
+        tidelog.open(".decl s(x: number)", maintenance=wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_no_strategy_is_named() -> None:
+    with pytest.raises(tidelog.UsageError, match=r"Strategy\.DRED or Strategy\.BACKWARD_FORWARD, not 'dred'"):
+        tidelog.Maintenance(strategy="dred")  # type: ignore[arg-type]

@@ -83,10 +83,6 @@ class Rounds(Protocol):
         """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
         ...
 
-    def stage(self, relation: str, facts: OwnFacts) -> None:
-        """Stages those of `facts` that are neither stored nor staged yet."""
-        ...
-
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
         """Stores what is staged as the new delta of each relation (the former delta becomes old); its sizes."""
         ...

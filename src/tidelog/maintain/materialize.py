@@ -97,6 +97,10 @@ class Run:
             rule for rule in given if any(statistics.rows(name, Version.FULL) for name in relations_read(rule.node))
         )
 
+    def is_limited(self, stratum: StratumPlan) -> bool:
+        """Whether a relation of the stratum has a `.limitsize`: where its rounds stop depends on where they began."""
+        return not self._size_limits.keys().isdisjoint(stratum.relations)
+
     def ordered(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
         """Those of `rules` that may derive something, with joins ordered for the sizes that relations have now."""
         return self._ordering.of_those_with_rows(rules)

@@ -61,6 +61,11 @@ class Maintenance:
     modules: bool = True
     strategy: Strategy = Strategy.BACKWARD_FORWARD
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, Strategy):
+            names = " or ".join(f"Strategy.{each.name}" for each in Strategy)
+            raise UsageError(f"the strategy must be {names}, not {self.strategy!r}")
+
 
 class Observer(Protocol):
     """Hears what a run does while it does it. Strata count from 1; round 0 is the one that reads no delta."""

@@ -20,7 +20,7 @@ from tidelog.maintain.budget import Budget, OverBudget
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run, awake
 from tidelog.maintain.protocol import Strategy
-from tidelog.plan.nodes import RulePlan, Version
+from tidelog.plan.nodes import RulePlan, StratumPlan, Version
 from tidelog.plan.update_rules import Questionnaire, Sign, StratumQuestions
 
 BUDGET = 0.2
@@ -164,7 +164,7 @@ class Update:
         if closed is not None:
             for _, net in pending.news:
                 self._journal.close(closed, net.came, net.went)
-        elif pending.must_start_over or self._has_much_news(pending, number) or self._is_distrusted(questions):
+        elif pending.must_start_over or self._has_much_news(pending, number) or self._cannot_follow(questions.stratum):
             self._start_over(number, questions)
         else:
             try:
@@ -183,8 +183,8 @@ class Update:
         deleted = self._delete(questions, pending.doubted, number)
         self._insert(questions, pending, deleted, number)
 
-    def _is_distrusted(self, questions: StratumQuestions) -> bool:
-        return not self._distrusted.isdisjoint(questions.stratum.relations)
+    def _cannot_follow(self, stratum: StratumPlan) -> bool:
+        return self._run.is_limited(stratum) or not self._distrusted.isdisjoint(stratum.relations)
 
     def _has_much_news(self, pending: Pending, number: int) -> bool:
         """Whether so much came that deriving everything is no more work than deriving what is new."""

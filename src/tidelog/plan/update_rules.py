@@ -11,8 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import reduce
-from itertools import product
 from typing import TypeAlias
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Term, Variable
@@ -25,18 +23,17 @@ from tidelog.plan.nodes import (
     Node,
     Plan,
     Project,
-    Range,
     RulePlan,
     Scan,
     Select,
     StratumPlan,
     Union,
-    Values,
     Version,
 )
 from tidelog.plan.passes.prune_columns import names_used, prune_node
-from tidelog.plan.spine import OWN, UNIT, Operation, Source, Spine, assemble, flatten, is_ready, needs, put
-from tidelog.plan.walk import columns_of, inputs_of, names_in, scans_of
+from tidelog.plan.relaxed_bodies import Alternative, bound_by, ready, relaxed, sightings
+from tidelog.plan.spine import OWN, UNIT, Operation, Source, Spine, assemble, flatten
+from tidelog.plan.walk import names_in, scans_of
 from tidelog.schema import Attribute, Kind, Schema
 
 
@@ -139,20 +136,6 @@ def _questions(stratum: StratumPlan, schemas: Mapping[str, Schema]) -> StratumQu
     return questions
 
 
-Alternative: TypeAlias = Spine
-"""A relaxed body."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """One place where a relation stands in a body: the relaxed body with the scan of it at `position`."""
-
-    body: Alternative
-    position: int
-    is_negated: bool
-    is_grouped: bool
-
-
 @dataclass(slots=True)
 class _Asking:
     """The questions about one rule, put into `questions`."""
@@ -187,7 +170,7 @@ class _Asking:
     def _ask_what_is_gained(self) -> None:
         spine = flatten(self.project.input)
         for position, source in enumerate(spine.sources):
-            if isinstance(source, Scan):
+            if isinstance(source, Scan) and source.relation not in self.recursive:
                 body = _with_marked(spine, position)
                 self.questions.gained[source.relation, Sign.CAME].append(self._exact(body))
         for part in spine.others:
@@ -198,18 +181,14 @@ class _Asking:
 
     def _ask_about_groups(self) -> None:
         spine = flatten(self.project.input)
-        aggregates = [part for part in spine.others if isinstance(part, GroupJoin)]
-        for number, aggregate in enumerate(aggregates):
-            groups = self._groups_schema(number, aggregate)
-            found = list(sightings(aggregate.right))
-            if not found:
-                continue
-            for sighting in found:
+        for aggregate in [part for part in spine.others if isinstance(part, GroupJoin)]:
+            groups = self._groups_schema(aggregate)
+            for sighting in sightings(aggregate.right):
                 scan = sighting.body.sources[sighting.position]
                 assert isinstance(scan, Scan)
                 body = _with_marked(sighting.body, sighting.position)
                 if set(aggregate.keys) <= bound_by(body):
-                    node = Project(assemble(*_ready(body)), tuple(Variable(key) for key in aggregate.keys))
+                    node = Project(assemble(*ready(body)), tuple(Variable(key) for key in aggregate.keys))
                     rule = self._pruned(replace(self.rule, head=groups.relation, node=node, order=None))
                     self.questions.changed_groups[scan.relation].append(rule)
                 else:
@@ -224,7 +203,7 @@ class _Asking:
     def _ask_for_support(self) -> None:
         spine = flatten(self.project.input)
         head = self.rule.head
-        columns, tests = self._head_columns(f"~{number}" for number in range(len(self.project.columns)))
+        columns, tests = self._head_columns(names_in(*self.project.columns))
         heads = _terms(columns)
         is_recursive = any(isinstance(each, Scan) and each.relation in self.recursive for each in spine.sources)
         marked = Scan(head, (*columns, AGE) if is_recursive else columns, Version.MARKED)
@@ -256,25 +235,13 @@ class _Asking:
 
     def _relaxed(self, body: Alternative) -> RulePlan:
         """The heads that the rule may have with a relaxed body. Columns that it leaves open may be anything stored."""
-        sources, others = _ready(body)
+        sources, others = ready(body)
         bound = bound_by(body)
         if all(names_in(term) <= bound for term in self.project.columns):
             node = Project(assemble(sources, others), self.project.columns, self.project.span)
             return self._pruned(replace(self.rule, node=node, order=None))
-        head = self.schemas[self.rule.head]
-        columns: list[str | Constant] = []
-        tests: list[Operation] = []
-        for number, (term, kind) in enumerate(zip(self.project.columns, head.kinds, strict=True)):
-            match term:
-                case Variable(name) if name in bound:
-                    columns.append(name)
-                case Constant():
-                    columns.append(replace(term, kind=kind))
-                case _:
-                    columns.append(f"~{number}")
-                    if names_in(term) <= bound:
-                        tests.append(_equal(f"~{number}", term, kind))
-        stored = Scan(head.relation, tuple(columns))
+        columns, tests = self._head_columns(bound)
+        stored = Scan(self.rule.head, columns)
         return self._with_node(
             Project(assemble((*sources, stored), (*others, *tests)), _terms(columns), self.project.span)
         )
@@ -287,8 +254,8 @@ class _Asking:
         bound = bound_by(body)
         if not all(names_in(term) <= bound for term in self.project.columns):
             return self._relaxed(body)
-        sources, others = _ready(body)
-        heads, tests = self._head_columns(f"~{number}" for number in range(len(self.project.columns)))
+        sources, others = ready(body)
+        heads, tests = self._head_columns(bound)
         marked = body.sources[position]
         assert isinstance(marked, Scan)
         aged = replace(marked, columns=(*marked.columns, AGE))
@@ -297,19 +264,24 @@ class _Asking:
         node = Project(assemble(sources, (*others, *tests)), _terms(heads), self.project.span)
         return self._with_node(node)
 
-    def _head_columns(self, names: Iterable[str]) -> tuple[tuple[str | Constant, ...], tuple[Operation, ...]]:
-        """The head's terms as columns of a scan, with tests for those that must be computed, under these names."""
+    def _head_columns(self, bound: frozenset[str]) -> tuple[tuple[str | Constant, ...], tuple[Operation, ...]]:
+        """The head's terms as columns of a scan, with tests for those that must be computed from `bound` names.
+
+        What cannot be computed may be anything.
+        """
         columns: list[str | Constant] = []
         tests: list[Operation] = []
-        for name, term, kind in zip(names, self.project.columns, self.schemas[self.rule.head].kinds, strict=True):
+        kinds = self.schemas[self.rule.head].kinds
+        for number, (term, kind) in enumerate(zip(self.project.columns, kinds, strict=True)):
             match term:
-                case Variable(variable):
-                    columns.append(variable)
+                case Variable(name) if name in bound:
+                    columns.append(name)
                 case Constant():
                     columns.append(replace(term, kind=kind))
                 case _:
-                    columns.append(name)
-                    tests.append(_equal(name, term, kind))
+                    columns.append(f"~{number}")
+                    if names_in(term) <= bound:
+                        tests.append(_equal(f"~{number}", term, kind))
         return tuple(columns), tuple(tests)
 
     def _with_node(self, node: Project) -> RulePlan:
@@ -320,97 +292,10 @@ class _Asking:
     def _pruned(self, rule: RulePlan) -> RulePlan:
         return replace(rule, node=prune_node(rule.node, Counter(names_used(rule.node))))
 
-    def _groups_schema(self, number: int, aggregate: GroupJoin) -> Schema:
-        name = f"{self.rule.head}@groups{self.rule.id}.{number}.{id(self.rule)}"
+    def _groups_schema(self, aggregate: GroupJoin) -> Schema:
+        name = f"{self.rule.head}@groups{len(self.questions.regroupings)}"
         attributes = tuple(Attribute(key, "", self.rule.kinds[key]) for key in aggregate.keys)
         return Schema(name, attributes)
-
-
-def sightings(node: Node) -> Iterator[Sighting]:
-    """Every place in which a stored relation has a say in `node`."""
-    spine = flatten(node)
-    for body in relaxed(spine):
-        for position, source in enumerate(body.sources):
-            if isinstance(source, Scan):
-                yield Sighting(body, position, is_negated=False, is_grouped=False)
-        for part in spine.others:
-            match part:
-                case Antijoin(right=Scan() as scan):
-                    wider = Spine((scan, *body.sources), body.others)
-                    yield Sighting(wider, 0, is_negated=True, is_grouped=False)
-                case GroupJoin(right=right):
-                    for inner in sightings(right):
-                        yield replace(inner, body=_beside(inner.body, body), is_grouped=True)
-    for source in spine.sources:
-        rest = replace(spine, sources=tuple(other for other in spine.sources if other is not source))
-        for below in inputs_of(source):
-            for inner in sightings(below):
-                if inner.is_negated or inner.is_grouped:  # those that are joined are in the relaxed bodies
-                    for body in relaxed(rest):
-                        yield replace(inner, body=_beside(inner.body, body))
-
-
-def _beside(one: Alternative, other: Alternative) -> Alternative:
-    """Both bodies. A range that is in both, as what an aggregate starts from is, counts once."""
-    new = tuple(source for source in other.sources if not (isinstance(source, Range) and source in one.sources))
-    return Spine((*one.sources, *new), (*one.others, *other.others))
-
-
-def relaxed(spine: Spine) -> Iterator[Alternative]:
-    """Bodies without negations, aggregates and unions, one of which holds wherever `spine` holds."""
-    choices: list[list[Spine]] = []
-    for source in spine.sources:
-        match source:
-            case Distinct(inner):
-                choices.append(list(relaxed(flatten(inner))))
-            case Union(inputs):
-                choices.append([body for each in inputs for body in relaxed(flatten(each))])
-            case _:
-                choices.append([Spine((source,), ())])
-    kept = tuple(part for part in spine.others if not isinstance(part, Antijoin | GroupJoin))
-    for chosen in product(*choices):
-        yield reduce(_beside, (*chosen, Spine((), kept)), Spine((), ()))
-
-
-def bound_by(body: Alternative) -> frozenset[str]:
-    """The names that the parts of a relaxed body bind."""
-    sources, others = _ready(body)
-    names = {name for source in sources for name in _given_by(source)}
-    for part in others:
-        names |= set(columns_of(put(part, UNIT, names)))
-    return frozenset(names)
-
-
-def _ready(body: Alternative) -> tuple[tuple[Source, ...], tuple[Operation, ...]]:
-    """The sources and other parts of a relaxed body that do not wait for what was left out, in a possible order."""
-    names: set[str] = set()
-    sources: list[Source] = []
-    others: list[Operation] = []
-    waiting: list[Source | Operation] = [*body.sources, *body.others]
-    while True:
-        ready = next((part for part in waiting if _can_come(part, names)), None)
-        if ready is None:
-            return tuple(sources), tuple(others)
-        waiting = [part for part in waiting if part is not ready]
-        match ready:
-            case Scan() | Values() | Distinct() | Union() | Range():
-                names.update(_given_by(ready))
-                sources.append(ready)
-            case _:
-                names.update(columns_of(put(ready, UNIT, names)))
-                others.append(ready)
-
-
-def _can_come(part: Source | Operation, names: set[str]) -> bool:
-    match part:
-        case Scan() | Values() | Distinct() | Union() | Range():
-            return needs(part) <= names
-        case _:
-            return is_ready(part, names)
-
-
-def _given_by(source: Source) -> tuple[str, ...]:
-    return (source.name,) if isinstance(source, Range) else columns_of(source)
 
 
 def _with_marked(body: Spine, position: int) -> Spine:
@@ -428,7 +313,7 @@ def _narrowed(aggregate: GroupJoin, body: Spine) -> GroupJoin:
     keys = tuple(key for key in aggregate.keys if key in bound_by(without))
     if not keys:
         return aggregate
-    asked = Distinct(assemble(*_ready(without)), keys)
+    asked = Distinct(assemble(*ready(without)), keys)
     return replace(aggregate, right=_join(asked, aggregate.right))
 
 

@@ -7,6 +7,7 @@ from time import sleep
 import pyarrow as pa
 import pytest
 
+from tidelog.backends.local import matches as matches_file
 from tidelog.backends.local import steps
 from tidelog.backends.local import team as team_file
 from tidelog.errors import EvaluationError
@@ -153,7 +154,7 @@ def test_a_range_longer_than_a_batch_has_every_value(tables, monkeypatch):
 
 
 def test_a_join_gives_more_rows_than_a_batch_holds(tables, monkeypatch):
-    monkeypatch.setattr(steps, "OUTPUT", 2)
+    monkeypatch.setattr(matches_file, "OUTPUT", 2)
     body = Join(edge("x", "y"), edge("y", "z"))
     wanted = {(x, z) for x, y in EDGES for y2, z in EDGES if y == y2}
     assert set(tables.derived(rule("two", body, "x", "z"))) == wanted

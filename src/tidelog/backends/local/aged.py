@@ -10,7 +10,7 @@ import numpy as np
 from tidelog.backends.local.batch import Batch, keep_rows
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import ROW_NUMBER
-from tidelog.backends.local.steps import Argument, expanded, first_of, key_rows, probing
+from tidelog.backends.local.matches import Argument, expanded, first_of, key_rows, probing
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.relation import Numbers
 from tidelog.plan.nodes import AGE, Version

@@ -92,9 +92,6 @@ class LocalBackend:
         ]
         return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
 
-    def count(self, relation: str) -> int:
-        return self._store.rows(relation, Version.FULL)
-
     def clear(self, relation: str) -> FactSet:
         rows = self._store.read(relation, Version.FULL)
         stored = self._store.relations[relation]
@@ -129,9 +126,6 @@ class LocalBackend:
         scan, columns = copied
         head.stage_different(self._store.read(scan.relation, scan.version)[:, list(columns)])
         return True
-
-    def stage(self, relation: str, facts: FactSet) -> None:
-        self._store.relations[relation].stage(facts.rows)
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
         sizes = {name: self._store.relations[name].advance() for name in relations}

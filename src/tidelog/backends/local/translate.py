@@ -13,6 +13,7 @@ from tidelog.backends.local.aged import AgedLookup
 from tidelog.backends.local.batch import Batch
 from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.matches import Argument
 from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
 from tidelog.backends.local.sources import (
     OuterSource,
@@ -25,7 +26,6 @@ from tidelog.backends.local.sources import (
 from tidelog.backends.local.steps import (
     Absence,
     Aggregation,
-    Argument,
     Bound,
     Compute,
     Count,
