@@ -106,7 +106,8 @@ def scan(text: str, file: str, start: int = 0, line: int = 1, column: int = 1) -
             begin += len(piece) - len(piece.lstrip(" \t"))
             piece = piece.lstrip(" \t")
         first, first_column = line + row, begin - line_start + 1
-        while end > next_start:
+        # A token may end with a line end that a backslash makes part of it: then it ends at the start of the next line.
+        while end > next_start or (end == next_start and piece.endswith("\n")):
             row += 1
             line_start, next_start = starts[row], starts[row + 1]
         yield tuple.__new__(Token, (kind, piece, file, first, first_column, line + row, end - line_start + 1))

@@ -39,6 +39,8 @@ def test_a_text_is_a_program_or_gets_a_report(text):
 @example(".plan: -")
 @example('p("x   ')
 @example("  .foo\n\n\n  ' : -\\")
+@example("##\\\n ")
+@example("//\\\n ")
 def test_what_a_condition_leaves_out_is_formatted_once_for_all(text):
     left_out = f"#ifdef NOWHERE\n{text}\n#endif\n"
     if not report(parse, left_out):
