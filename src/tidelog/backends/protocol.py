@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
-from tidelog.plan.nodes import ClosedRelation, RulePlan
+from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Schema
 
@@ -89,6 +89,13 @@ class Rounds(Protocol):
 
     def delta(self, relation: str) -> Facts:
         """The delta of `relation`."""
+        ...
+
+    def run_ahead(self, stratum: StratumPlan) -> int | None:
+        """How many rows it stored, when it has derived all of a recursive stratum in a way of its own; else None.
+
+        No relation of the stratum has rows yet. Where it is None, nothing is changed and the stratum is run in rounds.
+        """
         ...
 
     def statistics(self) -> Statistics:

@@ -34,8 +34,9 @@ class Kernel(Generic[P, R]):
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R:
+        # Kernels are called thousands of times for a small change: no look-up more than needed.
         if _tier.compiled:
-            result: R = self.dispatcher(*arguments, **keywords)
+            result: R = (self._dispatcher or self.dispatcher)(*arguments, **keywords)
             return result
         with np.errstate(over="ignore"):
             return self.python(*arguments, **keywords)

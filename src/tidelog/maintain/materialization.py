@@ -71,13 +71,13 @@ class Materialization:
     def load(self, relation: str, rows: pa.Table) -> int:
         """Adds explicit facts whose consequences nobody waits for; how many were new."""
         if self._is_current:
-            return sum(table.num_rows for table in self.apply(Change({relation: rows})).inserted.values())
+            return sum(len(net.came) for net in self._take_in(Change({relation: rows}))[0].values())
         return self._backend.insert(self._kept_in(relation), rows)
 
     def unload(self, relation: str, rows: pa.Table) -> int:
         """Takes explicit facts away; how many were there."""
         if self._is_current:
-            return sum(table.num_rows for table in self.apply(Change({}, {relation: rows})).retracted.values())
+            return sum(len(net.went) for net in self._take_in(Change({}, {relation: rows}))[0].values())
         kept = self._kept_in(relation)
         went = self._backend.stored(kept, self._backend.facts(kept, rows))
         self._backend.exchange(kept, went.none(), went)
@@ -85,19 +85,7 @@ class Materialization:
 
     def apply(self, change: Change) -> Outcome:
         """Brings a change about, all of it or, when there is an error, nothing."""
-        self.materialize()
-        nets = self._nets(change)
-        given = {name for name in self._linear if given_to(name) in nets and len(nets[given_to(name)].came)}
-        if given:
-            self._leave_out(given)
-            nets = self._nets(change)
-        journal = Journal(self._backend)
-        try:
-            self._update(nets, journal)
-        except BaseException:
-            self._distrusted |= journal.take_back()
-            raise
-        return self._outcome(nets, journal)
+        return self._outcome(*self._take_in(change))
 
     def replace_program(self, checked: CheckedProgram) -> Outcome:
         """Takes another program with the same explicit facts, as far as it has their relations."""
@@ -115,6 +103,22 @@ class Materialization:
             deltas = _differences(self, other)
         self.__dict__.update(other.__dict__)
         return Outcome(deltas=deltas)
+
+    def _take_in(self, change: Change) -> tuple[Mapping[str, Net], Journal]:
+        """What `change` really changed, and what came of it."""
+        self.materialize()
+        nets = self._nets(change)
+        given = {name for name in self._linear if given_to(name) in nets and len(nets[given_to(name)].came)}
+        if given:
+            self._leave_out(given)
+            nets = self._nets(change)
+        journal = Journal(self._backend)
+        try:
+            self._update(nets, journal)
+        except BaseException:
+            self._distrusted |= journal.take_back()
+            raise
+        return nets, journal
 
     def _take(self, checked: CheckedProgram) -> None:
         self._checked = checked

@@ -73,6 +73,11 @@ class Run:
             return 1, self._close(stratum.closed)
         known = self._sizes(stratum)
         before = sum(known.values())
+        if stratum.rounds and not before and not self.is_limited(stratum):
+            ahead = self._backend.run_ahead(stratum)
+            if ahead is not None:
+                self.rows += ahead
+                return 1, ahead
         rounds = 0
         delta = self._round(number, rounds, stratum, (*self._filled(stratum.given), *stratum.once), known)
         if before and stratum.first:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema
-from tidelog.plan.nodes import Plan, RulePlan, Version
+from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
 from tidelog.schema import Row, Schema
 from unit.plan.algebra import rows_of, versions
 
@@ -53,8 +53,8 @@ class MemoryBackend:
             self.delta[name], self.staged[name] = self.staged[name], set()
         return {name: len(self.delta[name]) for name in relations}
 
-    def count(self, relation: str) -> int:
-        return len(self.rows(relation))
+    def run_ahead(self, _stratum: StratumPlan) -> None:
+        return None
 
     def table(self, relation: str) -> pa.Table:
         names = self._schemas[relation].names

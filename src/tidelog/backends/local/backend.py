@@ -19,8 +19,9 @@ from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.fact_set import FactSet, different
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
-from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, Version
+from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Version
 from tidelog.plan.statistics import Statistics
+from tidelog.plan.walk import relations_read
 from tidelog.schema import Kind, Schema
 
 _SHARE_AT_ONCE = 0.25
@@ -35,7 +36,7 @@ class LocalBackend:
     def __init__(self, schemas: Mapping[str, Schema], jobs: int = 1) -> None:
         self._schemas = dict(schemas)
         self._store = Store(schemas)
-        self._bodies: dict[int, tuple[Node, Body]] = {}
+        self._bodies: dict[int, tuple[Node, Body, frozenset[str]]] = {}
         self._jobs = jobs
         self._team = Team(jobs)
 
@@ -97,7 +98,7 @@ class LocalBackend:
         stored = self._store.relations[relation]
         held = FactSet(rows, stored.membership if stored.has_membership else None)
         self._store.clear(relation)
-        self._bodies.clear()
+        self._bodies = {key: known for key, known in self._bodies.items() if relation not in known[2]}
         self._team.forget()
         return held
 
@@ -134,6 +135,9 @@ class LocalBackend:
 
     def delta(self, relation: str) -> FactSet:
         return FactSet(self._store.read(relation, Version.DELTA).copy())
+
+    def run_ahead(self, _stratum: StratumPlan) -> None:
+        return None
 
     def close(self, closed: ClosedRelation, came: FactSet, went: FactSet) -> tuple[FactSet, FactSet]:
         relation = closed.closure.relation
@@ -192,7 +196,8 @@ class LocalBackend:
         """The steps of `rule`, translated when its plan is seen for the first time."""
         known = self._bodies.get(id(rule.node))
         if known is None or known[0] is not rule.node:
-            known = self._bodies[id(rule.node)] = (rule.node, translate(rule, self._store))
+            known = (rule.node, translate(rule, self._store), relations_read(rule.node))
+            self._bodies[id(rule.node)] = known
         return known[1]
 
 
