@@ -294,15 +294,15 @@ def test_nothing_is_added_to_the_head_while_threads_ask_it(monkeypatch):
 
     class Watched(PairSet):
         def unknown(self, rows):
-            asking.append(1)
-            asked.append(1)
+            asking.append(self)
+            asked.append(self)
             sleep(0.001)
             found = super().unknown(rows)
-            asking.pop()
+            asking.remove(self)
             return found
 
         def add(self, rows, out, found):
-            assert not asking, "a thread reads the set that rows are added to"
+            assert self not in asking, "a thread reads the set that rows are added to"
             return super().add(rows, out, found)
 
     monkeypatch.setattr(relation_file, "_GATHER", 50)
