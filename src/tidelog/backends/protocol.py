@@ -128,7 +128,10 @@ class Questions(Protocol):
         ...
 
     def close(self, closed: ClosedRelation, came: OwnFacts, went: OwnFacts) -> tuple[Facts, Facts]:
-        """Takes edges that came and went into a closure; returns the facts that appeared and vanished."""
+        """Takes edges that came and went into a closure; returns the facts that appeared and vanished.
+
+        It stores and removes them too, unless the closure has a rule for `taking` them.
+        """
         ...
 
 

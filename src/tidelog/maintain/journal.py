@@ -35,6 +35,7 @@ class Journal:
         self._cleared: dict[str, Facts] = {}
         self._restarted: list[ClosedRelation] = []
         self._closures: list[tuple[ClosedRelation, Facts, Facts]] = []
+        self._modules: dict[str, ClosedRelation] = {}
 
     @property
     def nets(self) -> Mapping[str, Net]:
@@ -65,6 +66,10 @@ class Journal:
         after = _closed_anew(closed, self._backend)
         self.note(relation, after.minus(before), before.minus(after))
 
+    def uses(self, module: ClosedRelation) -> None:
+        """Notes that a module of a larger stratum may take in edges."""
+        self._modules[module.closure.relation] = module
+
     def clear(self, relation: str) -> Facts:
         """Removes all facts of `relation`; returns those it had at the start. Then it is filled again."""
         held = self._backend.clear(relation)
@@ -93,19 +98,25 @@ class Journal:
         touched = frozenset((*self._nets, *self._cleared))
         for relation, facts in self._cleared.items():
             self._backend.clear(relation)
+            if relation in self._modules:
+                continue
             self._backend.exchange(relation, facts, facts.none())
         closed = {each.closure.relation for each in (*(done for done, _, _ in self._closures), *self._restarted)}
         for each, came, went in reversed(self._closures):
             self._backend.close(each, went, came)
         for relation, net in self._nets.items():
-            if relation not in self._cleared and relation not in closed:
+            if relation not in self._cleared and relation not in closed and relation not in self._modules:
                 self._backend.exchange(relation, net.went, net.came)
         for each in self._restarted:
             _closed_anew(each, self._backend)
+        for relation, module in self._modules.items():
+            facts = _closed_anew(module, self._backend)
+            self._backend.exchange(relation, facts, facts.none())
         self._restarted.clear()
         self._nets.clear()
         self._cleared.clear()
         self._closures.clear()
+        self._modules.clear()
         return touched
 
     def _before(self, relation: str, held: Facts) -> Facts:

@@ -133,8 +133,8 @@ class Materialization:
     @property
     def _linear(self) -> set[str]:
         """Relations closed over another one: facts given to the relation itself are no edges."""
-        closed = [stratum.closed.closure for stratum in self._plan.strata if stratum.closed is not None]
-        return {closure.relation for closure in closed if closure.edges is not None}
+        modules = [module for stratum in self._plan.strata for module in (*stratum.modules, stratum.closed) if module]
+        return {module.closure.relation for module in modules if module.closure.edges is not None}
 
     def _leave_out(self, relations: Set[str]) -> None:
         """Computes these relations by their rules from now on."""
@@ -148,7 +148,7 @@ class Materialization:
     def _forget_what_follows(self) -> None:
         """Takes back a materialisation that was stopped: what it left might not follow from the facts of tomorrow."""
         for stratum in self._plan.strata:
-            if stratum.once or stratum.first or stratum.given or stratum.closed:
+            if stratum.once or stratum.first or stratum.given or stratum.closed or stratum.modules:
                 for relation in stratum.relations:
                     self._backend.clear(relation)
 

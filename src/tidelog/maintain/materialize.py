@@ -118,6 +118,20 @@ class Run:
         """The number of new rows of each relation after `rules` ran once."""
         return self._round(number, rounds, stratum, rules, defaultdict(int))
 
+    def advance(self, stratum: StratumPlan) -> Mapping[str, int]:
+        """Makes what is staged the delta of each relation; modules close over their part of it. Sizes of the deltas."""
+        if not stratum.modules:
+            return self._backend.advance(stratum.relations)
+        closed = [module.closure.relation for module in stratum.modules]
+        delta = dict(self._backend.advance([name for name in stratum.relations if name not in closed]))
+        for module in stratum.modules:
+            edges = self._backend.delta(module.edges)
+            if len(edges) and module.taking is not None:
+                appeared, _ = self._backend.close(module, edges, edges.none())
+                self._backend.mark(module.closure.relation, appeared)
+                self._backend.derive([module.taking])
+        return {**delta, **self._backend.advance(closed)}
+
     def _sizes(self, stratum: StratumPlan) -> dict[str, int]:
         statistics = self._backend.statistics()
         return {relation: statistics.rows(relation, Version.FULL) for relation in stratum.relations}
@@ -130,7 +144,7 @@ class Run:
             return {}
         watch = RoundWatch(number, rounds, stratum, self)
         derived = self._backend.derive(self._ordering.of(rules), watch) if rules else {}
-        delta = self._backend.advance(stratum.relations)
+        delta = self.advance(stratum)
         for relation, rows in delta.items():
             known[relation] += rows
             self.rows += rows

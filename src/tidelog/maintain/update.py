@@ -20,7 +20,7 @@ from tidelog.maintain.budget import Budget, OverBudget
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run, awake
 from tidelog.maintain.protocol import Strategy
-from tidelog.plan.nodes import RulePlan, StratumPlan, Version
+from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan, Version
 from tidelog.plan.update_rules import Questionnaire, Sign, StratumQuestions
 
 BUDGET = 0.2
@@ -175,6 +175,8 @@ class Update:
         return {relation: nets[relation] for relation in questions.stratum.relations if relation in nets}
 
     def _follow(self, questions: StratumQuestions, pending: Pending, number: int) -> None:
+        for module in questions.stratum.modules:
+            self._journal.uses(module)
         for relation, groups in pending.groups.items():
             lost = questions.regroupings[relation].lost
             _add_all(pending.doubted, self._ask(relation, groups, lost, number))
@@ -240,6 +242,8 @@ class Update:
         self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int
     ) -> None:
         """Stages the facts that have a derivation now and had none before, or were deleted too soon."""
+        for module in questions.stratum.modules:
+            self._stage_what_stays_closed(module, deleted)
         for relation, facts in deleted.items():
             self._stage_answers(relation, facts, questions.any.get(relation, ()), number)
         for relation, net in pending.news:
@@ -248,6 +252,15 @@ class Update:
                     self._stage_answers(relation, facts, questions.gained.get((relation, sign), ()), number)
         for relation, groups in pending.groups.items():
             self._stage_answers(relation, groups, (questions.regroupings[relation].gained,), number)
+
+    def _stage_what_stays_closed(self, module: ClosedRelation, deleted: Mapping[str, Facts]) -> None:
+        """Takes deleted edges out of a module; stages the facts that went with them but are closed without them too."""
+        relation = module.closure.relation
+        if module.edges in deleted and relation in deleted and module.taking is not None:
+            edges = deleted[module.edges]
+            _, vanished = self._backend.close(module, edges.none(), edges)
+            self._backend.mark(relation, deleted[relation].minus(vanished))
+            self._backend.derive([module.taking])
 
     def _stage_answers(self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int) -> None:
         if rules:
@@ -264,7 +277,7 @@ class Update:
         self._backend.advance(stratum.relations)
         try:
             self._stage_gained(questions, pending, deleted, number)
-            delta = self._backend.advance(stratum.relations)
+            delta = self._run.advance(stratum)
             while any(delta.values()):
                 self._collect_delta(came)
                 rules = awake(stratum.rounds, delta)
@@ -294,6 +307,8 @@ class Update:
             self._journal.close_again(stratum.closed)
             return
         self.derived_anew |= frozenset(stratum.relations)
+        for module in stratum.modules:
+            self._journal.uses(module)
         for relation in stratum.relations:
             self._journal.clear(relation)
         self._run.evaluate(number + 1, stratum)

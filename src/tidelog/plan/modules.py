@@ -1,6 +1,8 @@
-"""Strata that only close a relation are taken apart: the facts from outside, and their closure, which is a module.
+"""Closures become modules: a relation of the facts from outside, and their closure, which no rule computes.
 
-The relation of facts from outside is what the paper calls X_R (Hu, Motik and Horrocks 2019, algorithms 4 to 9).
+The relation of facts from outside is what the paper calls X_R (Hu, Motik and Horrocks 2019, algorithms 4 to 9). A
+stratum that does nothing but close a relation is taken apart; in a larger one the module works beside the other rules,
+where closing is most of the work.
 """
 
 from __future__ import annotations
@@ -8,18 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
-from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan
+from tidelog.analysis.checked import ClosureGroup
+from tidelog.language.syntax_tree import Variable
+from tidelog.plan.nodes import ClosedRelation, Plan, Project, RulePlan, Scan, StratumPlan, Version
 from tidelog.plan.walk import scans_of
+from tidelog.schema import Schema
+from tidelog.span import NOWHERE
 
 
 def with_modules(plan: Plan, excluded: Set[str] = frozenset()) -> Plan:
-    """`plan` with a module for each relation, not `excluded`, that a stratum does nothing with but close it."""
-    closed = {stratum.relations[0]: stratum for stratum in plan.strata if _only_closes(stratum, plan, excluded)}
+    """`plan` with a module for each closure of a relation that is not `excluded`."""
+    strata: list[StratumPlan] = []
     hidden = dict(plan.hidden)
-    for relation in closed:
-        hidden[edges_of(relation)] = replace(plan.schemas[relation], relation=edges_of(relation))
-    strata = tuple(part for stratum in plan.strata for part in _parts(stratum, closed.keys(), plan))
-    return replace(plan, strata=strata, hidden=hidden)
+    for stratum in plan.strata:
+        left_out = (*excluded, *plan.size_limits)
+        closures = tuple(each for each in stratum.closures if each.relation not in left_out)
+        if not _is_mostly_closing(stratum, closures):
+            closures = ()
+        for closure in closures:
+            edges = edges_of(closure.relation)
+            hidden[edges] = replace(plan.schemas[closure.relation], relation=edges)
+        if _only_closes(stratum, closures):
+            strata += _parts(stratum, closures[0], plan)
+        else:
+            strata.append(_beside_rules(stratum, closures, plan))
+    return replace(plan, strata=tuple(strata), hidden=hidden)
 
 
 def edges_of(relation: str) -> str:
@@ -27,27 +42,63 @@ def edges_of(relation: str) -> str:
     return f"{relation}@edges"
 
 
-def _only_closes(stratum: StratumPlan, plan: Plan, excluded: Set[str]) -> bool:
-    if len(stratum.relations) != 1 or len(stratum.closures) != 1:
-        return False
-    (relation,) = stratum.relations
-    is_taken = relation not in excluded and relation not in plan.size_limits
-    return is_taken and {rule.id for rule in stratum.rounds} <= set(stratum.closures[0].rules)
+def _is_mostly_closing(stratum: StratumPlan, closures: tuple[ClosureGroup, ...]) -> bool:
+    """Whether each rule that is left reads one fact of the stratum at a time, as many as there are at most.
+
+    Where another one joins such facts, it has as much to do as a closure, and ages keep the answers true for less.
+    """
+    replaced = {number for closure in closures for number in closure.rules}
+    own = set(stratum.relations)
+    return all(
+        sum(scan.relation in own for scan in scans_of(rule.node)) <= 1
+        for rule in stratum.first
+        if rule.id not in replaced
+    )
 
 
-def _parts(stratum: StratumPlan, closed: Set[str], plan: Plan) -> Iterator[StratumPlan]:
-    relation = stratum.relations[0]
-    if relation not in closed:
-        yield stratum
-        return
-    edges = edges_of(relation)
+def _only_closes(stratum: StratumPlan, closures: tuple[ClosureGroup, ...]) -> bool:
+    is_alone = len(stratum.relations) == 1 and len(closures) == 1
+    return is_alone and {rule.id for rule in stratum.rounds} <= set(closures[0].rules)
 
-    def outside(rules: tuple[RulePlan, ...]) -> tuple[RulePlan, ...]:
-        return tuple(replace(rule, head=edges) for rule in rules)
 
-    yield StratumPlan((edges,), outside(stratum.once), (), given=outside(stratum.given))
-    closure = ClosedRelation(stratum.closures[0], edges, _is_written_out(relation, plan))
-    yield StratumPlan((relation,), (), (), stratum.closures, closed=closure)
+def _parts(stratum: StratumPlan, closure: ClosureGroup, plan: Plan) -> Iterator[StratumPlan]:
+    """What is closed, then its closure."""
+    edges = edges_of(closure.relation)
+    once, given = (tuple(replace(rule, head=edges) for rule in rules) for rules in (stratum.once, stratum.given))
+    yield StratumPlan((edges,), once, (), given=given)
+    closed = ClosedRelation(closure, edges, _is_written_out(closure.relation, plan))
+    yield StratumPlan((closure.relation,), (), (), stratum.closures, closed=closed)
+
+
+def _beside_rules(stratum: StratumPlan, closures: tuple[ClosureGroup, ...], plan: Plan) -> StratumPlan:
+    """The stratum without the rules that modules stand for; what the others derive for a module are edges."""
+    if not closures:
+        return stratum
+    replaced = {number for closure in closures for number in closure.rules}
+    edges = {closure.relation: edges_of(closure.relation) for closure in closures}
+
+    def left(rules: tuple[RulePlan, ...]) -> tuple[RulePlan, ...]:
+        return tuple(replace(rule, head=edges.get(rule.head, rule.head)) for rule in rules if rule.id not in replaced)
+
+    return StratumPlan(
+        (*stratum.relations, *edges.values()),
+        left(stratum.once),
+        left(stratum.rounds),
+        stratum.closures,
+        left(stratum.first),
+        left(stratum.given),
+        modules=tuple(
+            ClosedRelation(closure, edges[closure.relation], True, _taking(plan.schemas[closure.relation]))
+            for closure in closures
+        ),
+    )
+
+
+def _taking(schema: Schema) -> RulePlan:
+    """The rule that stores marked rows."""
+    node = Project(Scan(schema.relation, schema.names, Version.MARKED), tuple(map(Variable, schema.names)))
+    kinds = dict(zip(schema.names, schema.kinds, strict=True))
+    return RulePlan(0, schema.relation, node, NOWHERE, f"the closure of {schema.relation}", kinds)
 
 
 def _is_written_out(relation: str, plan: Plan) -> bool:

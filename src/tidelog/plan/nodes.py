@@ -176,11 +176,16 @@ class RulePlan:
 
 @dataclass(frozen=True, slots=True)
 class ClosedRelation:
-    """A relation that is the closure of the rows of `edges`. Where `is_written_out`, its rows are stored as others'."""
+    """A relation that is the closure of the rows of `edges`. Where `is_written_out`, its rows are stored as others'.
+
+    Where other rules of its stratum follow from it and lead to it, `taking` is the rule that stores what the closure
+    gained in a round: its rows are MARKED.
+    """
 
     closure: ClosureGroup
     edges: str
     is_written_out: bool
+    taking: RulePlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +194,8 @@ class StratumPlan:
 
     `first` has the rules of `rounds` with every scan FULL: it runs before the rounds when the relations had rows at the
     start, because those rows are in no delta. `given` takes over what was given to a derived relation from outside.
-    Where `closed`, there are no rules: a module computes the one relation.
+    Where `closed`, there are no rules: a module computes the one relation. `modules` compute relations among others:
+    after each round they close over what came.
     """
 
     relations: tuple[str, ...]
@@ -199,6 +205,7 @@ class StratumPlan:
     first: tuple[RulePlan, ...] = ()
     given: tuple[RulePlan, ...] = ()
     closed: ClosedRelation | None = None
+    modules: tuple[ClosedRelation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Term, Variable
+from tidelog.plan.module_questions import closed_through
 from tidelog.plan.nodes import (
     AGE,
     Antijoin,
@@ -133,6 +134,8 @@ def _questions(stratum: StratumPlan, schemas: Mapping[str, Schema]) -> StratumQu
     questions = StratumQuestions(stratum)
     for rule in (*stratum.given, *stratum.once, *stratum.first):
         _Asking(rule, frozenset(stratum.relations), schemas, questions).all()
+    for module in stratum.modules:
+        questions.lost[module.edges, Sign.WENT] += closed_through(module, schemas[module.closure.relation])
     return questions
 
 
@@ -144,6 +147,11 @@ class _Asking:
     recursive: frozenset[str]
     schemas: Mapping[str, Schema]
     questions: StratumQuestions
+
+    @property
+    def has_modules(self) -> bool:
+        """Whether a module takes part: a closure keeps facts for the sake of younger ones, so that ages say nothing."""
+        return bool(self.questions.stratum.modules)
 
     @property
     def project(self) -> Project:
@@ -163,7 +171,7 @@ class _Asking:
                 scan = sighting.body.sources[sighting.position]
                 assert isinstance(scan, Scan)
                 body = _with_marked(sighting.body, sighting.position)
-                is_inside = not sighting.is_negated and scan.relation in self.recursive
+                is_inside = not sighting.is_negated and scan.relation in self.recursive and not self.has_modules
                 question = self._younger(body, sighting.position) if is_inside else self._relaxed(body)
                 self.questions.lost[scan.relation, sign].append(question)
 
@@ -209,7 +217,7 @@ class _Asking:
         marked = Scan(head, (*columns, AGE) if is_recursive else columns, Version.MARKED)
         body = Spine((marked, *spine.sources), (*_given_apart(spine.others, columns), *tests))
         self._put(self.questions.any if is_recursive else self.questions.outside, self._asked(body, heads))
-        if is_recursive:
+        if is_recursive and not self.has_modules:
             older = tuple(
                 replace(each, columns=(*each.columns, AGE), version=Version.OLDER)
                 if isinstance(each, Scan) and each.relation in self.recursive

@@ -1,4 +1,4 @@
-"""A stratum that only closes a relation becomes its edges and a module; every other stratum stays."""
+"""A closure becomes its edges and a module: a stratum of its own, or a part of a larger one."""
 
 from __future__ import annotations
 
@@ -63,8 +63,34 @@ def test_what_is_not_a_closure_is_left_as_it_is() -> None:
     ],
     ids=["another recursive rule", "a larger stratum", "a limit on its size"],
 )
-def test_a_closure_with_something_beside_it_is_computed_by_rules(rules: str) -> None:
+def test_a_closure_with_something_beside_it_is_no_stratum_of_its_own(rules: str) -> None:
     assert closed_in(plan_with_modules(rules)) == {}
+
+
+def test_a_module_works_beside_rules_that_follow_from_the_closure_and_lead_to_it() -> None:
+    plan = plan_with_modules(f"{CLOSES} q(x, y) :- p(x, y), w(x). p(x, y) :- q(y, x).")
+    (stratum,) = [stratum for stratum in plan.strata if stratum.modules]
+    assert set(stratum.relations) == {"p", "q", "p@edges"}
+    (module,) = stratum.modules
+    assert (module.edges, module.closure.relation) == ("p@edges", "p")
+    assert [print_rule_plan(rule) for rule in stratum.rounds] == [
+        "p(x, y)Δ ⋈ w(x) → q(x, y)",
+        "q(y, x)Δ → p@edges(x, y)",
+    ]
+    assert not any(rule.id in module.closure.rules for rule in (*stratum.once, *stratum.first))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        f"{CLOSES} q(x, z) :- p(x, y), p(z, y). p(x, y) :- q(x, y), w(x).",
+        f"{CLOSES} p(x, x) :- p(x, y). .limitsize p(n=5)",
+    ],
+    ids=["another rule that joins facts of the stratum", "a limit on its size"],
+)
+def test_a_closure_is_computed_by_rules_where_a_module_does_not_pay_or_cannot_stop(rules: str) -> None:
+    plan = plan_with_modules(rules)
+    assert not any(stratum.modules or stratum.closed for stratum in plan.strata)
 
 
 def test_an_excluded_relation_is_computed_by_rules() -> None:

@@ -142,7 +142,7 @@ class LocalBackend:
     def close(self, closed: ClosedRelation, came: FactSet, went: FactSet) -> tuple[FactSet, FactSet]:
         relation = closed.closure.relation
         appeared, vanished = self._store.closed_table(closed).update(came, went)
-        if closed.is_written_out:
+        if closed.is_written_out and closed.taking is None:
             self.exchange(relation, appeared, vanished)
         return appeared, vanished
 
