@@ -10,16 +10,21 @@ COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local
 COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test soak check bench fmt lock clean
+.PHONY: demo test test-local test-spark soak check bench fmt lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(RUNTIME)  ## set everything up and run a real program
 	@$(BIN)/python examples/demo.py
 
-test: check  ## every check and every test, with its own set-up
-	$(BIN)/python -m pytest -n $(WORKERS)
+test: test-local test-spark  ## every check and every test, with its own set-up
+
+test-local: check  ## the checks and the tests that need no Spark
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not spark"
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
+
+test-spark: $(DEVELOPMENT)  ## the tests on Spark, one session for all
+	$(BIN)/python -m pytest -m spark
 
 soak: $(DEVELOPMENT)  ## random changes of random programs until Ctrl-C; what fails is saved as a case
 	PYTHONPATH=tests $(BIN)/python -m soak
@@ -39,7 +44,7 @@ fmt: $(DEVELOPMENT)  ## put the code into the house format
 
 lock: $(DEVELOPMENT)  ## choose the newest versions of everything again
 	$(BIN)/python -m pip install --quiet uv
-	$(COMPILE) --upgrade --output-file requirements/runtime.lock
+	$(COMPILE) --upgrade --extra spark --extra delta --output-file requirements/runtime.lock
 	$(COMPILE) --upgrade --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
 
 clean:

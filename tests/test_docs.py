@@ -29,6 +29,7 @@ from tidelog.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+STARTS_SPARK = ("start_session", "tidelog.spark", "tidelog pipeline")
 COMPARE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -40,7 +41,20 @@ class Block:
     line: int
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def blocks_of(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page."""
+    for found in re.finditer(r"^```(\w+)[ ]*(\S*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield Block(found[1], found[2], found[3], text.count("\n", 0, found.start()) + 1)
+
+
+def page_to_run(page: Path) -> object:
+    """The page as a parameter, marked when a block of it starts Spark."""
+    texts = [block.text for block in blocks_of(page.read_text(encoding="utf-8"))]
+    starts = any(word in text for text in texts for word in STARTS_SPARK)
+    return pytest.param(page, marks=[pytest.mark.spark] if starts else [])
+
+
+@pytest.mark.parametrize("page", [*map(page_to_run, PAGES)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_code_block_does_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
@@ -83,12 +97,6 @@ def test_the_readme_names_every_folder_of_the_source() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     folders = {path.parent.name for path in (ROOT / "src" / "tidelog").glob("*/__init__.py")}
     assert {folder for folder in folders if f"{folder}/" not in readme} == set()
-
-
-def blocks_of(text: str) -> Iterator[Block]:
-    """The fenced blocks of a page."""
-    for found in re.finditer(r"^```(\w+)[ ]*(\S*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        yield Block(found[1], found[2], found[3], text.count("\n", 0, found.start()) + 1)
 
 
 def run_python(block: Block, names: dict[str, object], place: str) -> None:
