@@ -6,6 +6,8 @@ TidelogError
 ├── OutputError         an answer cannot be written
 ├── EvaluationError     a rule has no value for some row (division by zero, overflow)
 ├── LimitError          a limit on rounds, rows, time or memory was reached
+├── StateError          the state of a pipeline cannot be read or written: damaged, newer, of another program
+│   └── ConflictError   another writer committed first; nothing was changed
 └── UsageError          a call that cannot be taken: unknown relation, wrong arity, closed session
 """
 
@@ -96,6 +98,16 @@ class LimitError(TidelogError):
     """A limit was reached; the message names the rule or relation and how to raise the limit."""
 
     exit_code = 5
+
+
+class StateError(TidelogError):
+    """The state of a pipeline that cannot be read or written; the message names the place and what to do."""
+
+    exit_code = 6
+
+
+class ConflictError(StateError):
+    """Another writer committed first: nothing was changed, and the caller may read the new version and try again."""
 
 
 def render(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
