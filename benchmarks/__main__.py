@@ -1,4 +1,5 @@
-"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes."""
+"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes, `spark`
+for rules on Spark beside a loop over DataFrames."""
 
 from __future__ import annotations
 
@@ -26,6 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == [updates.NAME]:
         return updates.main(given[1:])
+    if given[:1] == ["spark"]:
+        from benchmarks import spark  # loads PySpark
+
+        return spark.main(given[1:])
     options = read_options(given)
     names = options.names or [*(workload.name for workload in ALL if not workload.on_request), START_UP]
     settings = Settings(tuple(options.peers), options.jobs, options.repeat, options.data, options.timeout)

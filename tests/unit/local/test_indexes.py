@@ -117,6 +117,16 @@ def test_blocks_grow_over_many_rounds(key, form):
         check(index, relation, key, [(0, 0, 0), (1, 11, 21), (4, 3, 4), (9, 9, 9)])
 
 
+def test_a_block_of_most_rows_finds_room_when_it_moves():
+    relation = Relation(2)
+    relation.insert(np.array([(7, number) for number in range(5_000)], np.int32))
+    index = Index(relation, (0,))
+    index.catch_up()
+    relation.insert(np.array([(7, 5_000)], np.int32))
+    matches = index.probe(np.array([(7,)], np.int32), np.array([0]), Version.FULL)
+    assert matches.payload[int(matches.begins[0]) :][: matches.total, 0].tolist() == list(range(5_001))
+
+
 def test_an_index_made_late_knows_all_versions():
     relation = Relation(WIDTH)
     relation.insert(rows_array([(1, 1, 1), (1, 2, 2)]))
