@@ -23,6 +23,7 @@ from tidelog.errors import (
 )
 
 if TYPE_CHECKING:
+    from tidelog import spark as spark
     from tidelog.analysis.checked import CheckedProgram as CheckedProgram
     from tidelog.checking import check_program as check
     from tidelog.connectors.protocol import CSV as CSV
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each name lives. Loaded at first use: importing Arrow and NumPy takes longer than parsing a small program.
+# Where each name lives; one without a name is a file. Loaded at first use: importing Arrow and NumPy takes longer than
+# parsing a small program.
 _HOMES = {
     "anything": ("tidelog.language.embedded", "anything"),
     "cast": ("tidelog.language.embedded", "cast"),
@@ -82,6 +84,7 @@ _HOMES = {
     "RelationView": ("tidelog.relation_view", "RelationView"),
     "rules": ("tidelog.language.embedded", "rules"),
     "Session": ("tidelog.session", "Session"),
+    "spark": ("tidelog.spark", ""),
     "Subscription": ("tidelog.world.subscriptions", "Subscription"),
     "sum_": ("tidelog.language.embedded", "sum_"),
     "unsigned": ("tidelog.language.embedded", "unsigned"),
@@ -133,7 +136,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'tidelog' has no attribute '{name}'")
     file, home_name = _HOMES[name]
-    value = getattr(import_module(file), home_name)
+    value = getattr(import_module(file), home_name) if home_name else import_module(file)
     globals()[name] = value
     return value
 

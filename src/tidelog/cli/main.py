@@ -47,6 +47,7 @@ COMMANDS = {
     "check": Command("tidelog.cli.check", "report every error and warning of a program"),
     "plan": Command("tidelog.cli.plan", "show how a program will be computed"),
     "query": Command("tidelog.cli.query", "print the answers to one question"),
+    "pipeline": Command("tidelog.cli.pipeline", "keep answers true on Spark, as a pipeline file says"),
     "fmt": Command("tidelog.cli.fmt", "put a program into the standard layout"),
 }
 

@@ -1,1 +1,4 @@
-"""Takes sources, a program and sinks, returns a run on Spark. Empty so far: configuration, streaming, state tables."""
+"""Takes a pipeline file, or a program and DataFrames, returns answers on Spark that are kept true.
+
+`config` says what a pipeline file says, `flow` is the open pipeline, `run` and `follow` are its commands.
+"""

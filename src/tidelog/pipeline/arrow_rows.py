@@ -1,0 +1,45 @@
+"""Rows taken from Spark into the driver; what Spark cannot read is said in the words of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from tidelog.backends.spark.arrow_frames import table_of_frame
+from tidelog.errors import InputError
+from tidelog.schema import Schema
+
+RAISED = "USER_RAISED_EXCEPTION"
+
+
+def to_arrow(frame: DataFrame, schema: Schema) -> pa.Table:
+    """All rows of a frame that has the relation's own columns."""
+    with errors_told(schema.relation):
+        return table_of_frame(frame, schema)
+
+
+@contextmanager
+def errors_told(what: str) -> Iterator[None]:
+    """A block that reads; an error of Spark becomes an InputError that says what is wrong with `what`."""
+    try:
+        yield
+    except PySparkException as reason:
+        raise input_error(reason, what) from reason
+
+
+def input_error(reason: PySparkException, what: str) -> InputError:
+    """What Spark could not read, in one line; a problem found by ourselves in our own words."""
+    text = str(reason)
+    if RAISED not in text:
+        return InputError(f"Spark cannot read it: {first_line(text)}", what)
+    message = text.partition(RAISED)[2].partition("]")[2].partition("SQLSTATE")[0].partition("\n\tat ")[0]
+    return InputError(message.strip(), what)
+
+
+def first_line(text: str) -> str:
+    """The first line of what Spark says, without the plan and the trace below it."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")

@@ -1,0 +1,365 @@
+"""An open pipeline: a program over DataFrames, whose answers are DataFrames and are kept true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import RLock
+from types import MappingProxyType, TracebackType
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.spark.arrow_frames import frame_of_table
+from tidelog.backends.spark.frames import read_frame
+from tidelog.checking import check_program
+from tidelog.errors import UsageError
+from tidelog.facts.change import NetDelta
+from tidelog.language.parser import parse
+from tidelog.language.syntax_tree import Program
+from tidelog.language.words import nearest
+from tidelog.maintain.protocol import SILENT, Limits, Observer
+from tidelog.pipeline.arrow_rows import errors_told
+from tidelog.pipeline.config import COMPILED_ROWS, Tier
+from tidelog.pipeline.engine import Engine, Rows, Taken, start_engine, tier_for
+from tidelog.pipeline.flow_delta import FlowDelta
+from tidelog.pipeline.state import (
+    Changed,
+    Commit,
+    Replaced,
+    StateStore,
+    VersionInfo,
+    fingerprint,
+    last_version,
+    open_state,
+)
+from tidelog.schema import Schema
+
+Frames = Mapping[str, DataFrame]
+NONE: Frames = MappingProxyType({})
+NO_BATCHES: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSettings:
+    """How a flow works. `keep` names the derived relations that the state stores; `tier` None goes by size."""
+
+    keep: frozenset[str] = frozenset()
+    tier: Tier | None = None
+    compiled_rows: int = COMPILED_ROWS
+    jobs: int = 1
+    limits: Limits = field(default_factory=Limits)
+    observer: Observer = SILENT
+
+
+def open_flow(
+    program: Program | CheckedProgram | str,
+    spark: SparkSession,
+    *,
+    inputs: Frames = NONE,
+    state: str | Path = "",
+    keep: Iterable[str] = (),
+    tier: Tier | None = None,
+    compiled_rows: int = COMPILED_ROWS,
+    jobs: int = 1,
+    limits: Limits | None = None,
+    observer: Observer = SILENT,
+) -> Flow:
+    """A flow over `inputs`, or, where `state` holds one, the flow that goes on from there.
+
+    `keep` names the derived relations that the state stores beside the facts: without it those of `.output`, or all
+    where there are none. Up to `compiled_rows` rows of inputs are kept in the driver, unless `tier` says where.
+    """
+    checked = _checked(program)
+    for relation in (*_by_relation(inputs), *keep):
+        _schema(relation, checked)
+    settings = FlowSettings(frozenset(keep), tier, compiled_rows, jobs, limits or Limits(), observer)
+    store = open_state(str(state), spark) if state else None
+    last = store.last() if store is not None else None
+    if store is not None and last is not None:
+        if inputs:
+            raise UsageError(
+                f"there is a state at {state} already, at version {last.number}: leave inputs out to go on from it and "
+                "change it with apply, or name another folder"
+            )
+        return resume_flow(checked, spark, store, settings)
+    frames = {relation: read_frame(frame, checked.schemas[relation]) for relation, frame in inputs.items()}
+    return begin_flow(checked, spark, frames, store, settings)
+
+
+def begin_flow(
+    checked: CheckedProgram, spark: SparkSession, inputs: Frames, store: StateStore | None, settings: FlowSettings
+) -> Flow:
+    """A flow over inputs that have the relations' own columns."""
+    tier = settings.tier or _tier_for(inputs, settings.compiled_rows)
+    engine = start_engine(checked, tier, spark, settings.jobs, settings.limits, settings.observer)
+    flow = Flow(spark, engine, store, _kept(checked, engine, settings.keep), None)
+    flow._begin(inputs)
+    return flow
+
+
+def resume_flow(checked: CheckedProgram, spark: SparkSession, store: StateStore, settings: FlowSettings) -> Flow:
+    """The flow that goes on from the last version of a state."""
+    last = last_version(store, fingerprint(checked))
+    if last is None:
+        raise UsageError(f"there is no state at {store.address} yet: open a flow with inputs first")
+    tier = settings.tier or tier_for(_sizes(last, checked), settings.compiled_rows)
+    engine = start_engine(checked, tier, spark, settings.jobs, settings.limits, settings.observer)
+    flow = Flow(spark, engine, store, _kept(checked, engine, settings.keep), last)
+    flow._go_on()
+    return flow
+
+
+class Flow:
+    """A program, its facts and what follows from them. Also a context manager."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        engine: Engine,
+        store: StateStore | None,
+        kept: frozenset[str],
+        version: VersionInfo | None,
+    ) -> None:
+        self._spark = spark
+        self._engine = engine
+        self._store = store
+        self._kept = kept
+        self._committed = version
+        self._version = version.number if version else 0
+        self._lock = RLock()
+
+    @property
+    def program(self) -> CheckedProgram:
+        """The program as checked: schemas, strata, warnings."""
+        return self._engine.checked
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The schema of each relation, by name."""
+        return self._engine.checked.schemas
+
+    @property
+    def tier(self) -> Tier:
+        """Where the facts are kept."""
+        return self._engine.tier
+
+    @property
+    def version(self) -> int:
+        """How many changes were taken, the first being the inputs; the state has it under this number."""
+        return self._version
+
+    @property
+    def batches(self) -> Mapping[str, int]:
+        """The last batch taken from each stream."""
+        return self._committed.batches if self._committed else NO_BATCHES
+
+    @property
+    def stored(self) -> frozenset[str]:
+        """The relations that can be read as of an older version."""
+        return frozenset(name for name in self.schemas if self._is_stored(name))
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The versions that the state keeps."""
+        return tuple(one.number for one in self._store.versions()) if self._store is not None else ()
+
+    def __getitem__(self, relation: str) -> DataFrame:
+        return self.read(relation)
+
+    def read(self, relation: str, version: int | None = None) -> DataFrame:
+        """The rows of a relation, as they are or as they were at a version of the state."""
+        schema = _schema(relation, self.program)
+        if self._store is not None and self._is_stored(relation):
+            return self._store.read(relation, self._version if version is None else version)
+        if version is not None and version != self._version:
+            raise UsageError(
+                f"'{relation}' is not kept in the state, so only its rows of now can be read; name it in keep"
+            )
+        return self._frame(self._engine.rows(relation), schema)
+
+    def deltas(self, relation: str, version: int) -> tuple[DataFrame, DataFrame]:
+        """The rows of a stored relation that appeared and vanished in a version."""
+        _schema(relation, self.program)
+        if self._store is None or not self._is_stored(relation):
+            raise UsageError(f"'{relation}' is not kept in a state, so its deltas are known only when they happen")
+        return self._store.deltas(relation, version)
+
+    def given(self, relation: str) -> DataFrame:
+        """The facts given to a relation, without what rules derive."""
+        schema = _schema(relation, self.program)
+        return self._frame(self._engine.given(relation), schema)
+
+    def count(self, relation: str) -> int:
+        """How many rows a relation has."""
+        _schema(relation, self.program)
+        return self._engine.count(relation)
+
+    def apply(self, *, insert: Frames = NONE, retract: Frames = NONE) -> FlowDelta:
+        """What inserting and retracting the rows of these frames, by relation, did: all of it together or nothing."""
+        return self.take(self._read_all(insert), self._read_all(retract))
+
+    def take(
+        self,
+        inserted: Mapping[str, Rows],
+        retracted: Mapping[str, Rows],
+        batches: Mapping[str, int] = NO_BATCHES,
+        note: str = "",
+    ) -> FlowDelta:
+        """`apply` for rows that have the relations' own columns; `batches` are taken with them, in the same commit."""
+        with self._lock:
+            taken = self._engine.take(inserted, retracted)
+            try:
+                self._commit(self._changes(taken), batches, note)
+            except BaseException:
+                self._engine.take_back(taken)
+                raise
+            return FlowDelta(self._spark, taken, self.schemas, self._version, self.tier)
+
+    def take_if_any(self, inserted: Frames, retracted: Frames, note: str) -> FlowDelta | None:
+        """`take`, unless there is nothing to take."""
+        if not any(frame.limit(1).count() for frame in (*inserted.values(), *retracted.values())):
+            return None
+        return self.take(inserted, retracted, note=note)
+
+    def close(self) -> None:
+        """Forgets what is in the driver; the state stays."""
+        self._engine.close()
+
+    def __enter__(self) -> Flow:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        relations = ", ".join(map(str, self.schemas.values()))
+        return f"<tidelog flow, version {self._version}, {self.tier.value}: {relations}>"
+
+    def _begin(self, inputs: Frames) -> None:
+        for relation, frame in inputs.items():
+            self._engine.load(relation, frame)
+        self._engine.materialize()
+        self._commit(self._everything(), NO_BATCHES, "inputs")
+
+    def _go_on(self) -> None:
+        """Takes the facts from the state, and derives what follows from them again."""
+        assert self._store is not None
+        assert self._committed is not None
+        known = self._committed.tables
+        self._kept |= self._engine.derived & known.keys()
+        self._engine.forget_facts_of_text()
+        for relation in self.schemas:
+            table = self._engine.given_table(relation)
+            if table in known:
+                self._engine.load(relation, _own_rows(self._store, self.tier, table))
+        self._engine.materialize()
+        new = {relation: Replaced(self._engine.rows(relation)) for relation in self._kept - known.keys()}
+        if new:
+            self._commit(new, NO_BATCHES, f"keeps {', '.join(sorted(new))}")
+
+    def _commit(self, tables: Mapping[str, Replaced | Changed], batches: Mapping[str, int], note: str) -> None:
+        if self._store is None:
+            self._version += 1
+            return
+        commit = Commit(tables, fingerprint(self.program), batches, note)
+        self._committed = self._store.commit(commit, self._version or None)
+        self._version = self._committed.number
+
+    def _everything(self) -> dict[str, Replaced | Changed]:
+        """All that the state stores, whole."""
+        if self._store is None:
+            return {}
+        tables: dict[str, Replaced | Changed] = {}
+        for relation in self.schemas:
+            given = self._engine.given(relation)
+            if relation not in self._engine.derived or _is_any(given):
+                tables[self._engine.given_table(relation)] = Replaced(given)
+            if relation in self._kept:
+                tables[relation] = Replaced(self._engine.rows(relation))
+        return tables
+
+    def _changes(self, taken: Taken) -> dict[str, Replaced | Changed]:
+        """What a change did to the tables that the state stores."""
+        if self._store is None:
+            return {}
+        outcome = taken.outcome
+        tables: dict[str, Replaced | Changed] = {}
+        for relation in {**outcome.inserted, **outcome.retracted}:
+            table = self._engine.given_table(relation)
+            if self._committed is not None and table in self._committed.tables:
+                tables[table] = Changed(outcome.inserted.get(relation), outcome.retracted.get(relation))
+            else:
+                tables[table] = Replaced(self._engine.given(relation))
+        for relation, delta in outcome.deltas.items():
+            if relation in self._kept:
+                tables[relation] = Changed(_some(delta, NetDelta.appeared), _some(delta, NetDelta.vanished))
+        return tables
+
+    def _read_all(self, frames: Frames) -> dict[str, DataFrame]:
+        given = _by_relation(frames)
+        return {relation: read_frame(frame, _schema(relation, self.program)) for relation, frame in given.items()}
+
+    def _frame(self, rows: Rows, schema: Schema) -> DataFrame:
+        return frame_of_table(self._spark, rows, schema) if isinstance(rows, pa.Table) else rows
+
+    def _is_stored(self, relation: str) -> bool:
+        return relation in self._kept or relation not in self._engine.derived
+
+
+def _checked(program: Program | CheckedProgram | str) -> CheckedProgram:
+    match program:
+        case CheckedProgram():
+            return program
+        case Program():
+            return check_program(program)
+        case str():
+            return check_program(parse(program))
+        case _:
+            raise UsageError(f"expected a program or its text, found {type(program).__name__}")
+
+
+def _by_relation(frames: Frames) -> Frames:
+    if not isinstance(frames, Mapping):
+        raise UsageError(f'expected frames by relation, such as {{"edge": df}}, found {type(frames).__name__}')
+    return frames
+
+
+def _schema(relation: str, checked: CheckedProgram) -> Schema:
+    if relation not in checked.schemas:
+        near = nearest(str(relation), checked.schemas)
+        raise UsageError(f"no relation '{relation}'" + (f"; did you mean '{near}'?" if near else ""))
+    return checked.schemas[relation]
+
+
+def _kept(checked: CheckedProgram, engine: Engine, keep: Iterable[str]) -> frozenset[str]:
+    """The derived relations that the state stores."""
+    asked = set(keep) or {relation for directive in checked.outputs for relation in directive.relations}
+    return engine.derived & (asked or set(checked.schemas))
+
+
+def _tier_for(inputs: Frames, most: int) -> Tier:
+    with errors_told(", ".join(inputs)):
+        return tier_for((frame.count() for frame in inputs.values()), most)
+
+
+def _sizes(last: VersionInfo, checked: CheckedProgram) -> Iterator[int]:
+    derived = {rule.head.relation for one in checked.strata for rule in one.rules if rule.body}
+    return (rows for table, rows in last.tables.items() if table not in derived)
+
+
+def _is_any(rows: Rows) -> bool:
+    return bool(rows.num_rows) if isinstance(rows, pa.Table) else not rows.isEmpty()
+
+
+def _own_rows(store: StateStore, tier: Tier, table: str) -> Rows:
+    return store.read_arrow(table) if tier is Tier.COMPILED else store.read(table)
+
+
+def _some(delta: NetDelta, read: Callable[[NetDelta], pa.Table]) -> pa.Table | None:
+    count = delta.appeared_count if read is NetDelta.appeared else delta.vanished_count
+    return read(delta) if count else None

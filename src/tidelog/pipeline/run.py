@@ -1,0 +1,173 @@
+"""`tidelog pipeline run` and `apply`: inputs in, answers out; after the first time only what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+from pyspark.sql import SparkSession
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.spark.session import start_session
+from tidelog.checking import check_program
+from tidelog.errors import UsageError
+from tidelog.language.parser import parse_file
+from tidelog.maintain.protocol import SILENT, Observer
+from tidelog.pipeline.changes import snapshot_frames
+from tidelog.pipeline.config import ChangeKind, ChangeSource, Pipeline
+from tidelog.pipeline.config_file import check_against
+from tidelog.pipeline.flow import Flow, FlowSettings, begin_flow, resume_flow
+from tidelog.pipeline.flow_delta import FlowDelta
+from tidelog.pipeline.sinks import Sinks
+from tidelog.pipeline.sources import read_source
+from tidelog.pipeline.state import StateStore, open_state
+from tidelog.pipeline.streams import Streams
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Hearer:
+    """Who hears of a run: a line now and then, what each version did, and the engine's rounds."""
+
+    progress: Say
+    changed: Callable[[FlowDelta], None]
+    observer: Observer = SILENT
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A pipeline with its program, its session and its state."""
+
+    pipeline: Pipeline
+    checked: CheckedProgram
+    spark: SparkSession
+    store: StateStore
+    hearer: Hearer
+
+    @property
+    def settings(self) -> FlowSettings:
+        engine = self.pipeline.engine
+        return FlowSettings(
+            keep=frozenset(self.pipeline.outputs),
+            tier=engine.tier,
+            compiled_rows=engine.compiled_rows,
+            jobs=engine.jobs,
+            limits=self.pipeline.limits,
+            observer=self.hearer.observer,
+        )
+
+
+def run(pipeline: Pipeline, hearer: Hearer) -> None:
+    """Materialises the inputs where there is no state yet; then takes what has changed."""
+    with opened(pipeline, hearer) as it:
+        if it.store.last():
+            flow = resumed(it)
+            sinks = sinks_of(it, flow)
+            unsaid = {name: source for name, source in pipeline.inputs.items() if name not in pipeline.changes}
+            compared = {name: ChangeSource(ChangeKind.SNAPSHOT, source) for name, source in unsaid.items()}
+            compared |= snapshots_of(pipeline)
+        else:
+            flow = begun(it)
+            sinks = sinks_of(it, flow)
+            compared = {}
+        take_changes(it, flow, sinks, compared)
+
+
+def apply(pipeline: Pipeline, hearer: Hearer) -> None:
+    """Takes what has changed since the last time."""
+    if not pipeline.changes:
+        raise UsageError(
+            f"{pipeline.file}: there is no [changes] table, so it is not known where changes come from\n"
+            "  hint: add one for a relation, or let tidelog pipeline run compare the inputs with the state"
+        )
+    with opened(pipeline, hearer) as it:
+        flow = resumed(it)
+        take_changes(it, flow, sinks_of(it, flow), snapshots_of(pipeline))
+
+
+@contextmanager
+def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
+    """The program checked, Spark started and the state found; Spark ends with the block if it was started here."""
+    checked = check_program(parse_file(pipeline.program))
+    check_against(pipeline, checked)
+    started = perf_counter()
+    is_ours = SparkSession.getActiveSession() is None
+    spark = start_session(pipeline.spark)
+    try:
+        if is_ours:
+            hearer.progress(f"Spark {spark.version} started on {pipeline.spark.master} in {since(started)}")
+        yield Opened(
+            pipeline, checked, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer
+        )
+    finally:
+        if is_ours:
+            spark.stop()
+
+
+def begun(it: Opened) -> Flow:
+    """A new flow over the inputs."""
+    started = perf_counter()
+    schemas = it.checked.schemas
+    frames = {name: read_source(it.spark, source, schemas[name]) for name, source in it.pipeline.inputs.items()}
+    flow = begin_flow(it.checked, it.spark, frames, it.store, it.settings)
+    rows = sum(flow.count(name) for name in frames)
+    it.hearer.progress(
+        f"version {flow.version}: {rows:,} rows read and materialised ({flow.tier.value}) in {since(started)}"
+    )
+    return flow
+
+
+def resumed(it: Opened) -> Flow:
+    """The flow that goes on from the state; UsageError where there is none."""
+    started = perf_counter()
+    if not it.store.last():
+        raise UsageError(
+            f"there is no state at {it.pipeline.state.path} yet\n"
+            f"  hint: tidelog pipeline run {it.pipeline.file} makes it"
+        )
+    flow = resume_flow(it.checked, it.spark, it.store, it.settings)
+    it.hearer.progress(f"version {flow.version} taken up again ({flow.tier.value}) in {since(started)}")
+    return flow
+
+
+def sinks_of(it: Opened, flow: Flow) -> Sinks:
+    """The outputs, with nothing in their way and the deltas of every version."""
+    sinks = Sinks(flow, it.pipeline.outputs, f"tidelog:{it.pipeline.state.path}")
+    sinks.check()
+    sinks.catch_up()
+    return sinks
+
+
+def snapshots_of(pipeline: Pipeline) -> dict[str, ChangeSource]:
+    """The changes that are known by comparing."""
+    return {name: one for name, one in pipeline.changes.items() if one.kind is ChangeKind.SNAPSHOT}
+
+
+def take_changes(it: Opened, flow: Flow, sinks: Sinks, compared: Mapping[str, ChangeSource]) -> None:
+    """Takes what snapshots have new and what has arrived in streams, then writes the outputs."""
+    changes = it.pipeline.changes
+    if compared:
+        inserted, retracted = snapshot_frames(it.spark, flow, compared)
+        delta = flow.take_if_any(inserted, retracted, note="snapshots compared")
+        if delta is not None:
+            sinks.write_deltas(delta)
+            it.hearer.changed(delta)
+    followed = {name: one for name, one in changes.items() if one.kind is not ChangeKind.SNAPSHOT}
+    if followed:
+        Streams(it.spark, flow, sinks, followed, it.pipeline.follow, it.hearer.progress, it.hearer.changed).take_all()
+    write_rows(sinks, it.hearer.progress)
+
+
+def write_rows(sinks: Sinks, progress: Say) -> None:
+    """Brings the outputs to the version of now."""
+    started = perf_counter()
+    written = sinks.write_rows()
+    if written:
+        progress(f"wrote {', '.join(written)} in {since(started)}")
+
+
+def since(started: float) -> str:
+    return f"{perf_counter() - started:.1f} s"

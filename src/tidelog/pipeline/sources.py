@@ -1,0 +1,154 @@
+"""Rows from where a pipeline file says they are, in the columns of their relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.streaming.readwriter import DataStreamReader
+from pyspark.sql.types import StringType, StructField, StructType
+
+from tidelog.backends.spark.types import spark_schema
+from tidelog.errors import InputError
+from tidelog.language.words import nearest
+from tidelog.pipeline.arrow_rows import first_line
+from tidelog.pipeline.config import Format, Source
+from tidelog.pipeline.judge import CORRUPT, judged, quoted, strict
+from tidelog.schema import Kind, Schema
+
+CSV_OPTIONS = {"header": "true", "escape": '"', "enforceSchema": "false", "mode": "PERMISSIVE"}
+JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+
+
+def read_source(spark: SparkSession, source: Source, schema: Schema) -> DataFrame:
+    """All rows of `source` as rows of the relation; InputError where there is nothing or it does not fit.
+
+    A row that does not fit is an error when it is read, in the words of `judge`.
+    """
+    frame = named(load(spark, source, schema), source, schema)
+    return strict(judged(frame, schema, source.nulls, source=str(source)))
+
+
+def load(spark: SparkSession, source: Source, schema: Schema, extra: Sequence[str] = ()) -> DataFrame:
+    """The rows as they are there. Columns of CSV are text, those of JSON what the relation wants, as are `extra`."""
+    try:
+        reader = spark.read.format(source.format.value).options(**options_of(source))
+        match source.format:
+            case Format.JSON:
+                reader = reader.schema(json_schema(source, schema, extra))
+            case Format.CSV:
+                reader = reader.schema(csv_schema(spark, source, schema, extra))
+            case _:
+                pass
+        return reader.load(source.path) if source.path else reader.load()
+    except PySparkException as reason:
+        raise unreadable(source, reason) from reason
+
+
+def load_stream(spark: SparkSession, source: Source, schema: Schema, files: int, extra: Sequence[str]) -> DataFrame:
+    """The rows that arrive in a folder, as they are there."""
+    try:
+        reader: DataStreamReader = spark.readStream.format(source.format.value).options(**options_of(source))
+        reader = reader.option("maxFilesPerTrigger", files)
+        match source.format:
+            case Format.JSON:
+                reader = reader.schema(json_schema(source, schema, extra))
+            case Format.CSV:
+                reader = reader.schema(csv_schema(spark, source, schema, extra))
+            case Format.PARQUET:
+                reader = reader.schema(_parquet_schema(spark, source, schema, extra))
+            case _:
+                pass
+        return reader.load(source.path)
+    except PySparkException as reason:
+        raise unreadable(source, reason) from reason
+
+
+def named(frame: DataFrame, source: Source, schema: Schema, extra: Sequence[str] = ()) -> DataFrame:
+    """`frame` with the columns of the relation under their names there, and `extra` ones; others are left out.
+
+    Without a mapping, a frame that lacks some of the names but has as many columns is taken by position.
+    """
+    wanted = [source.columns.get(name, name) for name in schema.names]
+    found = [name for name in frame.columns if name not in (*extra, CORRUPT)]
+    if not source.columns and len(found) == len(wanted) and not set(wanted) <= set(found):
+        wanted = found
+    missing = [name for name in (*wanted, *extra) if name not in frame.columns]
+    if missing:
+        raise InputError(_missing(missing, frame.columns, schema), str(source))
+    columns = [f.col(quoted(one)).alias(name) for one, name in zip(wanted, schema.names, strict=True)]
+    if source.format is Format.CSV and "nullValue" not in source.options:
+        columns = [
+            f.coalesce(column, f.lit("")).alias(attribute.name) if attribute.kind is Kind.SYMBOL else column
+            for column, attribute in zip(columns, schema.attributes, strict=True)
+        ]
+    kept = [*extra, *([CORRUPT] if CORRUPT in frame.columns else [])]
+    return frame.select(*columns, *(f.col(quoted(name)) for name in kept))
+
+
+def options_of(source: Source) -> dict[str, str]:
+    """Spark's options for reading: ours, unless the file says otherwise."""
+    defaults = {Format.CSV: CSV_OPTIONS, Format.JSON: JSON_OPTIONS}.get(source.format, {})
+    return {**defaults, **source.options}
+
+
+def csv_schema(spark: SparkSession, source: Source, schema: Schema, extra: Sequence[str]) -> StructType:
+    """Columns of text, in the order of the header where files are there already."""
+    names = [*extra, *(source.columns.get(name, name) for name in schema.names)]
+    if options_of(source)["header"] == "true":
+        names = _names_there(spark, source) or names
+    return StructType([StructField(name, StringType()) for name in names])
+
+
+def json_schema(source: Source, schema: Schema, extra: Sequence[str]) -> StructType:
+    """What Spark is to look for in an object, and a place for lines that are none."""
+    fields = [
+        StructField(source.columns.get(field.name, field.name), field.dataType) for field in spark_schema(schema).fields
+    ]
+    return StructType([*fields, *(StructField(name, StringType()) for name in (*extra, CORRUPT))])
+
+
+def _parquet_schema(spark: SparkSession, source: Source, schema: Schema, extra: Sequence[str]) -> StructType:
+    """The columns of the files that are there; those of the relation while there are none."""
+    try:
+        return spark.read.format(source.format.value).options(**options_of(source)).load(source.path).schema
+    except PySparkException as reason:
+        if reason.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        fields = [
+            StructField(source.columns.get(one.name, one.name), one.dataType) for one in spark_schema(schema).fields
+        ]
+        return StructType([*fields, *(StructField(name, StringType()) for name in extra)])
+
+
+def _names_there(spark: SparkSession, source: Source) -> list[str]:
+    """The header of the first file; none where there is no file yet."""
+    reader: DataFrameReader = spark.read.format("csv").options(**options_of(source)).option("enforceSchema", "true")
+    try:
+        return reader.load(source.path).columns
+    except PySparkException as reason:
+        if reason.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        return []
+
+
+def unreadable(source: Source, reason: PySparkException) -> InputError:
+    """The error that says why Spark does not read `source`."""
+    match reason.getCondition():
+        case "PATH_NOT_FOUND":
+            return InputError("there is no such file or folder", str(source))
+        case "UNABLE_TO_INFER_SCHEMA":
+            return InputError("there are no files to read", str(source))
+        case "DATA_SOURCE_NOT_FOUND":
+            hint = "for Delta, install delta-spark and see docs/reference/pipeline-file.md"
+            return InputError(f"Spark cannot read '{source.format.value}' here\n  hint: {hint}", str(source))
+        case _:
+            return InputError(f"Spark cannot read it: {first_line(str(reason))}", str(source))
+
+
+def _missing(missing: Sequence[str], found: Sequence[str], schema: Schema) -> str:
+    near = nearest(missing[0], found)
+    hint = f"did you mean '{near}'?" if near else "columns says what an attribute is called there"
+    return f"{schema} needs the column '{missing[0]}', found {', '.join(found) or 'none'}\n  hint: {hint}"

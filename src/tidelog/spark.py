@@ -1,0 +1,15 @@
+"""Rules over DataFrames: `tidelog.spark.open(program, spark, inputs={"edge": df}, state="…")`."""
+
+from __future__ import annotations
+
+try:
+    from tidelog.pipeline.config import Tier
+    from tidelog.pipeline.flow import Flow
+    from tidelog.pipeline.flow import open_flow as open
+    from tidelog.pipeline.flow_delta import FlowDelta, FlowRelationDelta
+except ModuleNotFoundError as reason:
+    if (reason.name or "").partition(".")[0] != "pyspark":
+        raise
+    raise ImportError("PySpark is not installed: run pip install 'tidelog[spark]'", name="pyspark") from None
+
+__all__ = ["Flow", "FlowDelta", "FlowRelationDelta", "Tier", "open"]
