@@ -83,15 +83,21 @@ class LocalBackend:
             stored.compact()
 
     def table(self, relation: str, facts: FactSet | None = None) -> pa.Table:
-        rows = self._store.read(relation, Version.FULL) if facts is None else facts.rows
         schema = self._schemas[relation]
+        pieces = self._store.pieces(relation) if facts is None else [facts.rows]
         if not schema.arity:
-            return pa.table({"": pa.nulls(rows.shape[0])}).select([])
-        columns = [
-            self._store.values.decode(attribute.kind, np.ascontiguousarray(rows[:, number]))
-            for number, attribute in enumerate(schema.attributes)
+            return pa.table({"": pa.nulls(sum(rows.shape[0] for rows in pieces))}).select([])
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [
+                    self._store.values.decode(kind, np.ascontiguousarray(rows[:, number]))
+                    for number, kind in enumerate(schema.kinds)
+                ],
+                schema=arrow_schema(schema),
+            )
+            for rows in pieces
         ]
-        return pa.Table.from_arrays(columns, schema=arrow_schema(schema))
+        return pa.Table.from_batches(batches, schema=arrow_schema(schema))
 
     def clear(self, relation: str) -> FactSet:
         rows = self._store.read(relation, Version.FULL)

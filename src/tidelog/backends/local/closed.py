@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +62,12 @@ class ClosedTable:
 
     def rows(self) -> Rows:
         """All rows."""
-        pieces = [self._rows_of(triples) for triples in self._closure.pairs()]
+        pieces = list(self.pieces())
         return np.concatenate(pieces) if pieces else np.empty((0, self.arity), np.int32)
+
+    def pieces(self) -> Iterator[Rows]:
+        """All rows, some at a time."""
+        return map(self._rows_of, self._closure.pairs())
 
     def index(self, key: tuple[int, ...]) -> ClosedIndex | Index:
         """A way to look up rows by these columns."""

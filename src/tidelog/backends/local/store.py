@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -120,6 +120,11 @@ class Store:
         if table is not None:
             return table.rows()
         return self.relations[relation].living(*self._bounds(relation, version))
+
+    def pieces(self, relation: str) -> Iterable[Rows]:
+        """All rows of `relation`, some at a time where they are not stored."""
+        table = self.compact(relation)
+        return [self.read(relation, Version.FULL)] if table is None else table.pieces()
 
     def _bounds(self, relation: str, version: Version) -> tuple[int, int]:
         """The numbers of the first row of that version and the one behind its last; some between may be dead."""
