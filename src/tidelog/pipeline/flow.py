@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.spark.arrow_frames import frame_of_table
-from tidelog.backends.spark.frames import read_frame
+from tidelog.backends.spark.frames import guarded_frame
 from tidelog.checking import check_program
 from tidelog.errors import UsageError
 from tidelog.facts.change import NetDelta
@@ -85,7 +85,7 @@ def open_flow(
                 "change it with apply, or name another folder"
             )
         return resume_flow(checked, spark, store, settings)
-    frames = {relation: read_frame(frame, checked.schemas[relation]) for relation, frame in inputs.items()}
+    frames = {relation: guarded_frame(frame, checked.schemas[relation]) for relation, frame in inputs.items()}
     return begin_flow(checked, spark, frames, store, settings)
 
 
@@ -302,7 +302,7 @@ class Flow:
 
     def _read_all(self, frames: Frames) -> dict[str, DataFrame]:
         given = _by_relation(frames)
-        return {relation: read_frame(frame, _schema(relation, self.program)) for relation, frame in given.items()}
+        return {relation: guarded_frame(frame, _schema(relation, self.program)) for relation, frame in given.items()}
 
     def _frame(self, rows: Rows, schema: Schema) -> DataFrame:
         return frame_of_table(self._spark, rows, schema) if isinstance(rows, pa.Table) else rows

@@ -77,6 +77,24 @@ def read_frame(
     return taken.select(*(place.value.alias(place.name) for place in places))
 
 
+def guarded_frame(
+    frame: DataFrame,
+    schema: Schema,
+    *,
+    columns: Sequence[str] = (),
+    nulls: NullPolicy = Nulls.REFUSE,
+    source: str = "",
+) -> DataFrame:
+    """As `read_frame`, without a job: whoever reads a row that does not fit gets an error of Spark's that says why."""
+    taken, places = _places_in(frame, schema, columns, nulls, source)
+    problems = [text for place in places for text in _row_problems(place)]
+    if problems:
+        problem = sf.coalesce(sf.lit(None).cast("string"), *problems)
+        fits = sf.when(problem.isNull(), sf.lit(True)).otherwise(sf.raise_error(problem).cast("boolean"))
+        taken = taken.where(fits)
+    return taken.select(*(place.value.alias(place.name) for place in places))
+
+
 def split_frame(
     frame: DataFrame,
     schema: Schema,
