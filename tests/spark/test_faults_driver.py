@@ -1,0 +1,54 @@
+"""A driver killed with SIGKILL at any moment: what it committed stays, and the next one goes on from there.
+
+`TIDELOG_KILLS=50` kills that many, at every point and at random times; without it there are a few.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+from driver_to_kill import POINTS
+from mortal_pipeline import Death, MortalPipeline
+
+KILLS = int(os.environ.get("TIDELOG_KILLS", "0"))
+ACTIONS = ("apply", "follow")
+
+FEW = [
+    ("run", Death("python", "the mark of the deltas is set")),
+    ("follow", Death("both", "the manifest has its name", call=2)),
+    ("apply", Death("java", "the version is committed", call=2)),
+    ("follow", Death("both", seconds=4.0)),
+]
+
+
+def test_whatever_is_killed_no_batch_is_lost_or_taken_twice(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    pipeline = MortalPipeline(tmp_path, chance)
+    kills = 0
+    for action, death in many(chance) if KILLS else FEW:
+        pipeline.feed(max(0, pipeline.taken() + 6 - len(pipeline.files)))
+        before = pipeline.taken()
+        life = pipeline.live(action, death, most_seconds=30)
+        kills += life.is_killed
+        assert life.code != 70, f"{death}: a fault of Tidelog's own\n{life.said}"
+        assert "Traceback" not in life.said, f"{death}\n{life.said}"
+        assert life.is_killed or life.code == 0, f"{death}\n{life.said}"
+        assert pipeline.taken() >= before
+        print(f"{action}, {death}: {before} to {pipeline.taken()} files, exit code {life.code}", flush=True)
+    last = pipeline.live("apply", None)
+    assert last.code == 0, last.said
+    assert pipeline.taken() == len(pipeline.files)
+    pipeline.check_outputs()
+    pipeline.end()
+    assert kills >= (KILLS or len(FEW))
+
+
+def many(chance: random.Random) -> list[tuple[str, Death]]:
+    """Deaths at every point and, as many again or more, at random times; in a random order."""
+    deaths = [Death(chance.choice(("python", "java", "both")), point, chance.choice((1, 1, 2, 3))) for point in POINTS]
+    while len(deaths) < KILLS + 4:  # some points are not reached in a life
+        deaths.append(Death(chance.choice(("python", "java", "both")), seconds=chance.uniform(0, 6)))
+    chance.shuffle(deaths)
+    return [("run", Death("python", "one part is written")), *((chance.choice(ACTIONS), death) for death in deaths)]
