@@ -26,6 +26,7 @@ exit codes:
   3    a program, facts or changes that cannot be read, or answers that cannot be written
   4    a rule has no value for some row: division by zero, overflow
   5    a limit on rounds, rows, time or memory was reached
+  6    a state of a pipeline that cannot be used
   {INTERNAL}   a fault in Tidelog itself
   {INTERRUPTED}  stopped with Ctrl-C
   {BROKEN_PIPE}  the reader of the output went away
