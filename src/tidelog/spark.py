@@ -7,9 +7,11 @@ try:
     from tidelog.pipeline.flow import Flow
     from tidelog.pipeline.flow import open_flow as open
     from tidelog.pipeline.flow_delta import FlowDelta, FlowRelationDelta
+    from tidelog.plan.reduction import Reduction
+    from tidelog.plan.reduction import Strategy as ReductionStrategy
 except ModuleNotFoundError as reason:
     if (reason.name or "").partition(".")[0] != "pyspark":
         raise
     raise ImportError("PySpark is not installed: run pip install 'tidelog[spark]'", name="pyspark") from None
 
-__all__ = ["Flow", "FlowDelta", "FlowRelationDelta", "Tier", "open"]
+__all__ = ["Flow", "FlowDelta", "FlowRelationDelta", "Reduction", "ReductionStrategy", "Tier", "open"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self, TypeAlias
 
-import pyarrow as pa
-
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Schema
@@ -41,6 +39,10 @@ OwnFacts: TypeAlias = Any
 """Facts that the same backend made."""
 
 
+OwnRows: TypeAlias = Any
+"""Rows as a backend takes and gives them, columns as in the schema: an Arrow table, or a DataFrame on Spark."""
+
+
 class Tables(Protocol):
     """Tables for a program's relations. Columns of a table have the kinds of the schema (see `facts.columns`)."""
 
@@ -48,11 +50,11 @@ class Tables(Protocol):
         """Makes room for relations that are not there yet."""
         ...
 
-    def insert(self, relation: str, rows: pa.Table) -> int:
+    def insert(self, relation: str, rows: OwnRows) -> int:
         """Adds `rows` to the stored table and returns how many were new. They count as old, not as delta."""
         ...
 
-    def facts(self, relation: str, rows: pa.Table | None = None) -> Facts:
+    def facts(self, relation: str, rows: OwnRows | None = None) -> Facts:
         """`rows` as facts of the relation, or all that are stored."""
         ...
 
@@ -64,7 +66,7 @@ class Tables(Protocol):
         """Stores facts that are not stored yet, as old ones, and removes facts that are."""
         ...
 
-    def table(self, relation: str, facts: OwnFacts | None = None) -> pa.Table:
+    def table(self, relation: str, facts: OwnFacts | None = None) -> OwnRows:
         """All stored rows, or those of `facts`."""
         ...
 

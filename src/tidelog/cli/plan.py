@@ -9,10 +9,12 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.cli.programs import add_program, read_checked
 from tidelog.maintain.protocol import Silent
 from tidelog.plan.lower import lower
+from tidelog.plan.modules import with_modules
 from tidelog.plan.nodes import Node, RulePlan, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.printer import print_plan
+from tidelog.plan.reduction import choose, print_reduction
 from tidelog.plan.walk import map_rules, scans_of
 from tidelog.session import open_session
 from tidelog.span import Span
@@ -23,13 +25,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-F", "--facts", metavar="FOLDER", help="run the program on these facts and show the join orders it ended with"
     )
+    parser.add_argument(
+        "--engine",
+        choices=["local", "spark"],
+        default="local",
+        help="spark: also show how recursive strata are shared among partitions",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     checked = read_checked(arguments.program)
     orders = orders_on_facts(checked, arguments.facts) if arguments.facts is not None else {}
     print(print_plan(map_rules(optimize(lower(checked)), lambda rule: ordered(rule, orders))))
+    if arguments.engine == "spark":
+        print(f"\n{print_reductions(checked)}")
     return 0
+
+
+def print_reductions(checked: CheckedProgram) -> str:
+    """How each recursive stratum is shared among the partitions of Spark when nothing is known about sizes."""
+    plan = with_modules(optimize(lower(checked)))
+    lines = [
+        f"  {', '.join(stratum.relations)}: {print_reduction(choose(stratum, plan, {}))}"
+        for stratum in plan.strata
+        if stratum.rounds or stratum.closed
+    ]
+    return "\n".join(["on Spark, where facts do not fit into the driver", *(lines or ["  no stratum is recursive"])])
 
 
 RuleVersion = tuple[int, Span | None]

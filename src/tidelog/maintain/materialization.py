@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.protocol import Backend
+from tidelog.backends.protocol import Backend, OwnRows
 from tidelog.errors import EvaluationError
 from tidelog.facts.change import Change, NetDelta, Outcome, difference, net_delta
 from tidelog.facts.columns import empty_table
@@ -54,7 +54,7 @@ class Materialization:
                 raise
             self._is_current = True
 
-    def table(self, relation: str) -> pa.Table:
+    def table(self, relation: str) -> OwnRows:
         """The facts of `relation`, explicit and derived."""
         self.materialize()
         return self._backend.table(relation)
@@ -64,7 +64,7 @@ class Materialization:
         self.materialize()
         return self._backend.statistics().rows(relation, Version.FULL)
 
-    def explicit(self, relation: str) -> pa.Table:
+    def explicit(self, relation: str) -> OwnRows:
         """The facts given to `relation`."""
         return self._backend.table(self._kept_in(relation))
 

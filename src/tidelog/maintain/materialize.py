@@ -69,15 +69,15 @@ class Run:
             self.seconds[number] = monotonic() - started
 
     def _evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
-        if stratum.closed is not None:
-            return 1, self._close(stratum.closed)
         known = self._sizes(stratum)
         before = sum(known.values())
-        if stratum.rounds and not before and not self.is_limited(stratum):
+        if (stratum.rounds or stratum.closed) and not before and not self.is_limited(stratum):
             ahead = self._backend.run_ahead(stratum)
             if ahead is not None:
                 self.rows += ahead
                 return 1, ahead
+        if stratum.closed is not None:
+            return 1, self._close(stratum.closed)
         rounds = 0
         delta = self._round(number, rounds, stratum, (*self._filled(stratum.given), *stratum.once), known)
         if before and stratum.first:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,12 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.protocol import Backend
-from tidelog.errors import UsageError
+from tidelog.backends.spark.ahead import reducing
+from tidelog.backends.spark.backend import SparkBackend
 from tidelog.facts.change import Change, Outcome, net_change
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
-from tidelog.pipeline.arrow_rows import to_arrow
+from tidelog.pipeline.arrow_rows import errors_told, to_arrow
 from tidelog.pipeline.config import Tier
 from tidelog.plan.lower import given_to
+from tidelog.plan.reduction import Reduction, Strategy
 from tidelog.schema import Schema
 from tidelog.world.delta import Counts, counts_of
 from tidelog.world.model import Model, Step
@@ -38,8 +41,14 @@ class Engine:
     """A program and its facts in one tier. `to_own` brings rows into the form that the tier keeps."""
 
     def __init__(
-        self, checked: CheckedProgram, tier: Tier, model: Model, to_own: Callable[[Rows, Schema], pa.Table]
+        self,
+        checked: CheckedProgram,
+        tier: Tier,
+        model: Model,
+        to_own: Callable[[Rows, Schema], Any],
+        choices: Sequence[Reduction] = (),
     ) -> None:
+        self.choices = choices
         self.checked = checked
         self.tier = tier
         self.derived = frozenset(rule.head.relation for one in checked.strata for rule in one.rules if rule.body)
@@ -61,20 +70,21 @@ class Engine:
 
     def take(self, inserted: Mapping[str, Rows], retracted: Mapping[str, Rows]) -> Taken:
         """Brings a change about, all of it or, when it raises, nothing."""
-        change = net_change(Change(self._all_own(inserted), self._all_own(retracted)))
+        change = self._net(Change(self._all_own(inserted), self._all_own(retracted)))
         step = Step(self.checked, self.checked, change)
         outcome = self._model.take(step)
-        return Taken(outcome, counts_of(change, outcome), step.done(outcome))
+        counts = counts_of(change, outcome) if self.tier is Tier.COMPILED else _counts_of_frames(change, outcome)
+        return Taken(outcome, counts, step.done(outcome))
 
     def take_back(self, taken: Taken) -> None:
         """Undoes the last change."""
         self._model.take_back(taken.step)
 
-    def rows(self, relation: str) -> pa.Table:
+    def rows(self, relation: str) -> Any:
         """The facts of a relation, given and derived."""
         return self._model.table(relation)
 
-    def given(self, relation: str) -> pa.Table:
+    def given(self, relation: str) -> Any:
         """The facts given to a relation."""
         return self._model.materialization.explicit(relation)
 
@@ -90,17 +100,29 @@ class Engine:
         """Forgets every fact."""
         self._model.close("the flow is closed: open it again with tidelog.spark.open")
 
-    def _own(self, relation: str, rows: Rows) -> pa.Table:
+    def _own(self, relation: str, rows: Rows) -> Any:
         return self._to_own(rows, self.checked.schemas[relation])
 
-    def _all_own(self, rows: Mapping[str, Rows]) -> dict[str, pa.Table]:
+    def _net(self, change: Change) -> Change:
+        """`change` without the retractions that an insertion of the same fact outweighs."""
+        return net_change(change) if self.tier is Tier.COMPILED else _net_of_frames(change)
+
+    def _all_own(self, rows: Mapping[str, Rows]) -> dict[str, Any]:
         return {relation: self._own(relation, each) for relation, each in rows.items()}
 
 
 def start_engine(
-    checked: CheckedProgram, tier: Tier, spark: SparkSession, jobs: int, limits: Limits, observer: Observer
+    checked: CheckedProgram,
+    tier: Tier,
+    spark: SparkSession,
+    *,
+    jobs: int,
+    limits: Limits,
+    observer: Observer,
+    reduction: Strategy | None,
 ) -> Engine:
     """An engine of that tier, without facts but those of the program's text."""
+    choices: list[Reduction] = []
 
     def model_over(backend: Backend) -> Model:
         return Model(checked, backend, limits, observer, Maintenance())
@@ -109,16 +131,43 @@ def start_engine(
         case Tier.COMPILED:
             return Engine(checked, tier, model_over(LocalBackend(checked.schemas, jobs=jobs)), _in_driver)
         case Tier.SPARK:
-            _ = spark  # where a SparkBackend goes: model_over(SparkBackend(spark, checked.schemas))
-            raise UsageError(
-                "the inputs are more than the driver may hold, and facts in DataFrames cannot be kept true yet\n"
-                "  hint: raise compiled_rows if the driver has the memory"
-            )
+            partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+            backend = SparkBackend(spark, checked.schemas, ahead=reducing(spark, partitions, reduction, choices.append))
+            return Engine(checked, tier, model_over(backend), _in_cluster, choices)
 
 
 def tier_for(rows: Iterable[int], most: int) -> Tier:
     """Where facts go of which there are so many, by relation."""
     return Tier.COMPILED if sum(rows) <= most else Tier.SPARK
+
+
+def _in_cluster(rows: Rows, schema: Schema) -> Any:
+    """The different rows of a frame, computed once and kept where Spark has them."""
+    if isinstance(rows, pa.Table):
+        return rows
+    with errors_told(schema.relation):
+        return rows.distinct().localCheckpoint()
+
+
+def _net_of_frames(change: Change) -> Change:
+    inserted, retracted = _frames(change.inserted), _frames(change.retracted)
+    left = {
+        relation: frame.subtract(inserted[relation]).localCheckpoint() if relation in inserted else frame
+        for relation, frame in retracted.items()
+    }
+    return Change(change.inserted, left)  # type: ignore[arg-type]
+
+
+def _counts_of_frames(asked: Change, outcome: Outcome) -> Counts:
+    def rows(tables: Mapping[str, Any]) -> int:
+        return sum(frame.count() for frame in tables.values())
+
+    inserted, retracted = rows(outcome.inserted), rows(outcome.retracted)
+    return Counts(inserted, rows(asked.inserted) - inserted, retracted, rows(asked.retracted) - retracted)
+
+
+def _frames(tables: Mapping[str, Any]) -> Mapping[str, DataFrame]:
+    return tables
 
 
 def _in_driver(rows: Rows, schema: Schema) -> pa.Table:

@@ -35,6 +35,7 @@ from tidelog.pipeline.state import (
     last_version,
     open_state,
 )
+from tidelog.plan.reduction import Reduction, Strategy
 from tidelog.schema import Schema
 
 Frames = Mapping[str, DataFrame]
@@ -52,6 +53,7 @@ class FlowSettings:
     jobs: int = 1
     limits: Limits = field(default_factory=Limits)
     observer: Observer = SILENT
+    reduction: Strategy | None = None
 
 
 def open_flow(
@@ -66,16 +68,18 @@ def open_flow(
     jobs: int = 1,
     limits: Limits | None = None,
     observer: Observer = SILENT,
+    reduction: Strategy | None = None,
 ) -> Flow:
     """A flow over `inputs`, or, where `state` holds one, the flow that goes on from there.
 
     `keep` names the derived relations that the state stores beside the facts: without it those of `.output`, or all
     where there are none. Up to `compiled_rows` rows of inputs are kept in the driver, unless `tier` says where.
+    `reduction` forces how recursive rules are shared among partitions where they are not.
     """
     checked = _checked(program)
     for relation in (*_by_relation(inputs), *keep):
         _schema(relation, checked)
-    settings = FlowSettings(frozenset(keep), tier, compiled_rows, jobs, limits or Limits(), observer)
+    settings = FlowSettings(frozenset(keep), tier, compiled_rows, jobs, limits or Limits(), observer, reduction)
     store = open_state(str(state), spark) if state else None
     last = store.last() if store is not None else None
     if store is not None and last is not None:
@@ -94,7 +98,7 @@ def begin_flow(
 ) -> Flow:
     """A flow over inputs that have the relations' own columns."""
     tier = settings.tier or _tier_for(inputs, settings.compiled_rows)
-    engine = start_engine(checked, tier, spark, settings.jobs, settings.limits, settings.observer)
+    engine = _engine(checked, tier, spark, settings)
     flow = Flow(spark, engine, store, _kept(checked, engine, settings.keep), None)
     flow._begin(inputs)
     return flow
@@ -106,10 +110,22 @@ def resume_flow(checked: CheckedProgram, spark: SparkSession, store: StateStore,
     if last is None:
         raise UsageError(f"there is no state at {store.address} yet: open a flow with inputs first")
     tier = settings.tier or tier_for(_sizes(last, checked), settings.compiled_rows)
-    engine = start_engine(checked, tier, spark, settings.jobs, settings.limits, settings.observer)
+    engine = _engine(checked, tier, spark, settings)
     flow = Flow(spark, engine, store, _kept(checked, engine, settings.keep), last)
     flow._go_on()
     return flow
+
+
+def _engine(checked: CheckedProgram, tier: Tier, spark: SparkSession, settings: FlowSettings) -> Engine:
+    return start_engine(
+        checked,
+        tier,
+        spark,
+        jobs=settings.jobs,
+        limits=settings.limits,
+        observer=settings.observer,
+        reduction=settings.reduction,
+    )
 
 
 class Flow:
@@ -145,6 +161,11 @@ class Flow:
     def tier(self) -> Tier:
         """Where the facts are kept."""
         return self._engine.tier
+
+    @property
+    def reductions(self) -> tuple[Reduction, ...]:
+        """How recursive strata were shared among partitions, in the order in which they were run."""
+        return tuple(self._engine.choices)
 
     @property
     def version(self) -> int:

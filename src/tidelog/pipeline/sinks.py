@@ -7,10 +7,12 @@ overwrites a folder, so a reader may meet it half written.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from time import time
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -30,6 +32,9 @@ APPEARED, VANISHED = "appeared", "vanished"
 MARK = "_tidelog_version"
 """The file in a folder that says which version it holds, or up to which version it has deltas; Spark looks past it."""
 
+UNFINISHED = re.compile(r"\.[0-9a-f]{12}(\.new|\.old)?$")
+LEFT_BEHIND = 24 * 3600.0
+
 CSV_OPTIONS = {"header": "true", "escape": '"'}
 
 
@@ -47,6 +52,7 @@ class Sinks:
             for path in filter(None, (output.path, output.deltas)):
                 if _is_plain(output, path):
                     _check_ours(Path(path))
+                    _remove_left_behind(Path(path))
 
     def write_rows(self) -> list[str]:
         """Writes every output whose folder has not the version of now; the relations written."""
@@ -76,6 +82,8 @@ class Sinks:
                 continue
             is_marked = _is_plain(output, output.deltas)
             last = _mark(output.deltas) if is_marked else self._flow.version - 1
+            if not last:
+                _set_mark(output, 0)  # before there is anything else, so that a crash leaves a folder known as ours
             for number in (number for number in numbers if number > last):
                 appeared, vanished = self._flow.deltas(relation, number)
                 self._write_delta(appeared, vanished, output, number)
@@ -176,6 +184,16 @@ def _check_ours(folder: Path) -> None:
         )
     if folder.is_file():
         raise OutputError(f"{folder}: is a file\n  hint: an output is a folder of files, name another one")
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """Removes what a process that was killed had not finished, a day later: another one may be at work just now."""
+    for place in (*folder.parent.glob(f".{folder.name}.*"), *folder.glob(".version=*.*"), *folder.glob(f".{MARK}.*")):
+        try:
+            if UNFINISHED.search(place.name) and time() - place.stat().st_mtime > LEFT_BEHIND:
+                place.unlink() if place.is_file() else shutil.rmtree(place)
+        except OSError:  # it does no harm where it is
+            continue
 
 
 def _mark(folder: str) -> int:

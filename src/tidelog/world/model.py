@@ -81,7 +81,8 @@ class Model:
     def table(self, relation: str) -> pa.Table:
         """The rows of `relation`."""
         self.materialize()
-        return self.materialization.table(relation)
+        rows: pa.Table = self.materialization.table(relation)
+        return rows
 
     def count(self, relation: str) -> int:
         """How many rows `relation` has."""

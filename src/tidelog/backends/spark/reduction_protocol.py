@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.backends.spark.engine_stage import Script, mail_to
+from tidelog.backends.spark.jobs import JobError
 from tidelog.backends.spark.partitions import Partitioner
 from tidelog.backends.spark.tagged_rows import TO, Layout, union_all
 from tidelog.errors import EvaluationError, LimitError
@@ -91,8 +92,8 @@ def own_errors() -> Iterator[None]:
     """Raises what a task raised as the error of Tidelog that it was."""
     try:
         yield
-    except PySparkException as error:
-        raised = own_error(error)
+    except (PySparkException, JobError) as error:
+        raised = own_error(error.__cause__ if isinstance(error, JobError) and error.__cause__ else error)
         if raised is None:
             raise
         raise raised from error
