@@ -19,7 +19,9 @@ REMOTE = "SPARK_CONNECT_MODE_ENABLED"
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = start_session(SessionSettings(master="local[2]", application="tidelog tests"))
+    # Plans are small and many: what the JVM's second compiler takes is never won back.
+    options = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    session = start_session(SessionSettings(master="local[2]", application="tidelog tests", options=options))
     yield session
     session.stop()
 

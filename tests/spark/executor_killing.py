@@ -111,7 +111,7 @@ def between_rounds(spark: SparkSession, _folder: Path) -> bool:
 
     text, facts = PROGRAMS["points to"]
     case = Case(text, facts)
-    wait_for_executors()
+    wait_for_executors(spark)
     answer = case.answers(on_spark(spark, Settings(keep)), Strategy.ASYNCHRONOUS, partitions=2)
     assert kept >= 4, "there are not enough rounds"
     return answer == by_oracle(case.checked, facts)
@@ -154,17 +154,18 @@ def killing_in_stages(spark: SparkSession, *, first: int, most: int) -> Iterator
     def watch() -> None:
         seen: set[int] = set()
         due = first
+        context = spark.sparkContext._jsc.sc()
         while not is_over.wait(0.002) and len(killed) < most:
             for stage in tracker.getActiveStageIds():
                 info = tracker.getStageInfo(stage)
                 if stage in seen or info is None or not info.numActiveTasks:
                     continue
                 seen.add(stage)
-                if len(seen) >= due and len(executors()) == 2:
+                if len(seen) >= due and len(executors()) == 2 and context.getExecutorMemoryStatus().size() == 3:
                     killed.append(kill_executor())
                     due = len(seen) + 2
 
-    wait_for_executors()
+    wait_for_executors(spark)
     watcher = Thread(target=watch, daemon=True)
     watcher.start()
     try:
@@ -189,9 +190,10 @@ def kill_executor() -> int:
     return chosen
 
 
-def wait_for_executors() -> None:
+def wait_for_executors(spark: SparkSession) -> None:
+    """Waits until the driver knows two executors: what is kept while there is one has no second copy."""
     end = time.monotonic() + 180
-    while len(executors()) < 2:
+    while len(executors()) != 2 or spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() != 3:
         assert time.monotonic() < end, "there are no two executors"
         time.sleep(0.1)
 
@@ -207,7 +209,7 @@ def main(master: str, folder: Path) -> int:
     chosen = sys.argv[3:] or list(kinds)
     for kind in chosen:
         started = time.monotonic()
-        wait_for_executors()
+        wait_for_executors(spark)
         is_right = kinds[kind](spark, folder)
         print(f"{'right' if is_right else 'WRONG'}: {kind}, {time.monotonic() - started:.1f} s", flush=True)
     spark.stop()

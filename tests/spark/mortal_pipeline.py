@@ -66,7 +66,7 @@ master = "local[2]"
 "spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """
 """The options of Java make it start quicker: most of these lives are short."""
-NODES = 12
+NODES = 6
 START_SECONDS = 180
 FIRST_MARK = 1_000_000
 """From here on nodes are marks: file n has an edge from and to FIRST_MARK + n."""

@@ -89,18 +89,8 @@ class Materialization:
 
     def replace_program(self, checked: CheckedProgram) -> Outcome:
         """Takes another program with the same explicit facts, as far as it has their relations."""
-        other = copy(self)
-        other._backend = self._backend.fresh(checked.schemas)
-        other._excluded = self._excluded if checked is self._checked else frozenset()
-        other._take(checked)
-        both = [name for name in checked.schemas if self._plan.schemas.get(name) == checked.schemas[name]]
-        for relation in both:
-            other._backend.insert(other._kept_in(relation), self.explicit(relation))
-        deltas = {}
-        if self._is_current:
-            other._is_current = False
-            other.materialize()
-            deltas = _differences(self, other)
+        other = self._moved_to(checked)
+        deltas = _differences(self, other) if self._is_current else {}
         self.__dict__.update(other.__dict__)
         return Outcome(deltas=deltas)
 
@@ -119,6 +109,20 @@ class Materialization:
             self._distrusted |= journal.take_back()
             raise
         return nets, journal
+
+    def _moved_to(self, checked: CheckedProgram) -> Materialization:
+        """Another one with that program and the same explicit facts; what follows from them too, if it does here."""
+        other = copy(self)
+        other._backend = self._backend.fresh(checked.schemas)
+        other._excluded = self._excluded if checked is self._checked else frozenset()
+        other._take(checked)
+        both = [name for name in checked.schemas if self._plan.schemas.get(name) == checked.schemas[name]]
+        for relation in both:
+            other._backend.insert(other._kept_in(relation), self.explicit(relation))
+        if self._is_current:
+            other._is_current = False
+            other.materialize()
+        return other
 
     def _take(self, checked: CheckedProgram) -> None:
         self._checked = checked
@@ -141,7 +145,7 @@ class Materialization:
         if relations:
             self._excluded |= relations
             if self._is_current:
-                self.replace_program(self._checked)
+                self.__dict__.update(self._moved_to(self._checked).__dict__)
             else:
                 self._take(self._checked)
 

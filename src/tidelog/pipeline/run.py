@@ -10,9 +10,10 @@ from time import perf_counter
 from pyspark.sql import SparkSession
 
 from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.spark.jobs import JobError
 from tidelog.backends.spark.session import start_session
 from tidelog.checking import check_program
-from tidelog.errors import UsageError
+from tidelog.errors import TidelogError, UsageError
 from tidelog.language.parser import parse_file
 from tidelog.maintain.protocol import SILENT, Observer
 from tidelog.pipeline.changes import snapshot_frames
@@ -90,7 +91,10 @@ def apply(pipeline: Pipeline, hearer: Hearer) -> None:
 
 @contextmanager
 def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
-    """The program checked, Spark started and the state found; Spark ends with the block if it was started here."""
+    """The program checked, Spark started and the state found; Spark ends with the block if it was started here.
+
+    JobError where Spark itself has ended meanwhile.
+    """
     checked = check_program(parse_file(pipeline.program))
     check_against(pipeline, checked)
     started = perf_counter()
@@ -102,9 +106,26 @@ def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
         yield Opened(
             pipeline, checked, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer
         )
+    except Exception as reason:
+        if isinstance(reason, TidelogError) or is_alive(spark):
+            raise
+        raise JobError(
+            "Spark has ended in the middle of the work: it was killed, or had no memory left\n"
+            "  hint: start the same command again, it goes on from the last version; give Spark more memory with "
+            '"spark.driver.memory" in [spark.options]'
+        ) from reason
     finally:
-        if is_ours:
+        if is_ours and is_alive(spark):
             spark.stop()
+
+
+def is_alive(spark: SparkSession) -> bool:
+    """Whether the process, or the server, in which Spark runs still answers."""
+    try:
+        spark.conf.get("spark.app.name")
+    except Exception:  # Py4J, gRPC and sockets each have their own way to say that nobody is there
+        return False
+    return True
 
 
 def begun(it: Opened) -> Flow:

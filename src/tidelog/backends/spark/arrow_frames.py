@@ -23,7 +23,8 @@ def frame_of_table(spark: SparkSession, table: pa.Table, schema: Schema) -> Data
     if not schema.arity:
         return spark.range(table.num_rows).select()
     columns = [column.cast(CARRIED[kind]) for column, kind in zip(table.columns, schema.kinds, strict=True)]
-    named = pa.Table.from_arrays(columns, names=list(schema.names))
+    # PySpark loses the rows behind a chunk that is empty.
+    named = pa.Table.from_arrays(columns, names=list(schema.names)).combine_chunks()
     return spark.createDataFrame(named, schema=spark_schema(schema))
 
 

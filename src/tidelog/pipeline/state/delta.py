@@ -175,7 +175,7 @@ class DeltaState:
             return self._spark.createDataFrame([], schema)
         if isinstance(rows, DataFrame):
             return frame_to_stored(rows, columns)
-        return self._spark.createDataFrame(arrow_to_stored(rows, columns), schema)
+        return self._spark.createDataFrame(arrow_to_stored(rows, columns).combine_chunks(), schema)
 
     def _delta(self, table: str, version: int, record: DeltaTable) -> tuple[DataFrame, DataFrame]:
         if record.since != version:
