@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.errors import LimitError
 from tidelog.facts.membership import Mask, Rows
 
 Positions = npt.NDArray[np.int64]
@@ -20,6 +22,10 @@ Ranges = tuple[Positions, Positions, Rows]
 """Begins, lengths, payload: for each key a range of rows of one column."""
 
 PAIRS_AT_ONCE = 1 << 16
+
+
+class ClosureTooLarge(LimitError):
+    """A closure would take more room in compact form than it may. It is as it was before the change."""
 
 
 class Closure(Protocol):
@@ -50,9 +56,40 @@ class Closure(Protocol):
         """For each key (group, node) the nodes that reach it."""
         ...
 
+    def classes(self, keys: Rows) -> npt.NDArray[np.int32]:
+        """For each key (group, node) a number, -1 if it is no node; keys of the same have the same neighbours."""
+        ...
+
+    @property
+    def class_bound(self) -> int:
+        """A number above those of all classes."""
+        ...
+
+    def count_successors(self, keys: Rows) -> Positions:
+        """For each key (group, node) how many nodes it reaches."""
+        ...
+
+    def count_predecessors(self, keys: Rows) -> Positions:
+        """For each key (group, node) how many nodes reach it."""
+        ...
+
     def pairs(self) -> Iterator[Rows]:
         """All rows (group, source, target), about PAIRS_AT_ONCE at a time."""
         ...
+
+
+class Side(IntEnum):
+    """Before a change, or after it."""
+
+    OLD = 0
+    NEW = 1
+
+
+class End(IntEnum):
+    """The two ends of a pair."""
+
+    SOURCE = 0
+    TARGET = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +101,27 @@ class ClosureDelta:
 
     appeared_count: int
     vanished_count: int
-    _appeared: Callable[[], Rows]
-    _vanished: Callable[[], Rows]
+    _expand: Callable[[Side], Rows]
+    _ends: Callable[[Side, End], Rows | None]
 
     def appeared(self) -> Rows:
         """The pairs (group, source, target) that were not in the closure before."""
-        return self._appeared()
+        return self._expand(Side.NEW)
 
     def vanished(self) -> Rows:
         """The pairs (group, source, target) that are not in the closure any more."""
-        return self._vanished()
+        return self._expand(Side.OLD)
+
+    def appeared_ends(self, end: End) -> Rows | None:
+        """The different nodes (group, node) at one end of the pairs that appeared; None if only the pairs can tell."""
+        return self._ends(Side.NEW, end)
+
+    def vanished_ends(self, end: End) -> Rows | None:
+        """The different nodes (group, node) at one end of the pairs that vanished; None if only the pairs can tell."""
+        return self._ends(Side.OLD, end)
 
 
-def no_rows() -> Rows:
-    """No pairs."""
-    return np.empty((0, 3), np.int32)
-
-
-NOTHING = ClosureDelta(0, 0, no_rows, no_rows)
+NOTHING = ClosureDelta(0, 0, lambda _: np.empty((0, 3), np.int32), lambda *_: np.empty((0, 2), np.int32))
 
 
 def pieces(lengths: Positions) -> Iterator[slice]:
@@ -100,6 +140,17 @@ def begins_of(lengths: Positions) -> Positions:
     begins = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=begins[1:])
     return begins
+
+
+def different_numbers(numbers: npt.NDArray[np.int32], bound: int) -> tuple[npt.NDArray[np.int32], Positions]:
+    """The different ones of numbers below `bound`, ascending, and which of them each number is."""
+    if bound > 8 * numbers.size + 1024:
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        return distinct, inverse
+    is_there = np.zeros(bound, np.bool_)
+    is_there[numbers] = True
+    ranks = np.cumsum(is_there) - 1
+    return np.flatnonzero(is_there).astype(np.int32), ranks[numbers]
 
 
 def spread(present: Mask, inverse: Positions, lengths: Positions, payload: Rows) -> Ranges:

@@ -9,7 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.errors import UsageError
-from tidelog.facts.closure import NOTHING, ClosureDelta, Positions, Ranges, pieces, spread
+from tidelog.facts.closure import (
+    NOTHING,
+    ClosureDelta,
+    End,
+    Positions,
+    Ranges,
+    Side,
+    different_numbers,
+    pieces,
+    spread,
+)
 from tidelog.facts.graph import NO_EDGES, Edges, Graph
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Numbers
@@ -30,9 +40,6 @@ from tidelog.kernels.connectivity import (
     part_components,
     part_ends,
 )
-
-_OLD = 0
-_NEW = 1
 
 _FEW_NODES = 1 << 12
 _FEW_STEPS = 1 << 12
@@ -63,7 +70,7 @@ class SymmetricClosure:
         self._had_removals = True
         taken = put = NO_EDGES
         try:
-            taken = self._graph.remove(np.ascontiguousarray(removed, np.int32))
+            taken, _ = self._graph.remove(np.ascontiguousarray(removed, np.int32))
             if taken.sources.size:
                 self._part(taken)
             put = self._graph.add(np.ascontiguousarray(added, np.int32))
@@ -103,7 +110,7 @@ class SymmetricClosure:
         jit.work(keys.shape[0])
         components = self._find_components(keys, SOURCE)
         present = components >= 0
-        distinct, inverse = np.unique(components[present], return_inverse=True)
+        distinct, inverse = different_numbers(components[present], self._rings.shape[0])
         lengths = self._rings[distinct, SIZE].astype(np.int64)
         members = self._members(distinct, lengths)
         return spread(present, inverse, lengths, self._graph.nodes[members, 1].reshape(-1, 1))
@@ -111,6 +118,28 @@ class SymmetricClosure:
     def predecessors(self, keys: Rows) -> Ranges:
         """For each key (group, node) the members of its component."""
         return self.successors(keys)
+
+    def classes(self, keys: Rows) -> Numbers:
+        """For each key (group, node) the number of its component, -1 for none."""
+        jit.work(keys.shape[0])
+        return self._find_components(keys, SOURCE)
+
+    @property
+    def class_bound(self) -> int:
+        """A number above those of all components."""
+        return len(self._rings)
+
+    def count_successors(self, keys: Rows) -> Positions:
+        """For each key (group, node) how many members its component has."""
+        components = self.classes(keys)
+        present = components >= 0
+        counts = np.zeros(keys.shape[0], np.int64)
+        counts[present] = self._rings[components[present], SIZE]
+        return counts
+
+    def count_predecessors(self, keys: Rows) -> Positions:
+        """For each key (group, node) how many members its component has."""
+        return self.count_successors(keys)
 
     def pairs(self) -> Iterator[Rows]:
         """All rows (group, source, target), about PAIRS_AT_ONCE at a time."""
@@ -169,14 +198,35 @@ class SymmetricClosure:
         self.count += appeared - vanished
         version = self._version
 
-        def expand(size: int, side: int) -> Rows:
+        def expand(side: Side) -> Rows:
             self._check_version(version)
-            return self._expand(moves, size, side)
+            return self._expand(moves, appeared if side is Side.NEW else vanished, side)
 
-        return ClosureDelta(appeared, vanished, lambda: expand(appeared, _NEW), lambda: expand(vanished, _OLD))
+        def ends(side: Side, _end: End) -> Rows:
+            self._check_version(version)
+            return self._ends(moves, side)
 
-    def _expand(self, moves: _Moves, size: int, side: int) -> Rows:
+        return ClosureDelta(appeared, vanished, expand, ends)
+
+    def _expand(self, moves: _Moves, size: int, side: Side) -> Rows:
         """All pairs that were in one component on this side of the change but not on the other."""
+        members, blocks, parts = self._split(moves, side)
+        out = np.empty((size, 3), np.int32)
+        jit.work(size)
+        expand_crossings(blocks[0], parts[0], parts[1], blocks[1], members, self._graph.nodes, out)
+        return out
+
+    def _ends(self, moves: _Moves, side: Side) -> Rows:
+        """All nodes (group, node) that were related to something on this side of the change but not on the other."""
+        members, blocks, parts = self._split(moves, side)
+        found: Rows = self._graph.nodes[members[parts[1] - parts[0] < blocks[1] - blocks[0]]]
+        return found
+
+    def _split(
+        self, moves: _Moves, side: Side
+    ) -> tuple[Numbers, tuple[Positions, Positions], tuple[Positions, Positions]]:
+        """The members of components that have changed, side by side by component on this side, and within it on the
+        other; for each where its component begins and ends, and those that were with it on the other side."""
         members, components = self._touched(moves)
         blocks, parts = components[side], components[1 - side]
         inside = np.flatnonzero(blocks >= 0)
@@ -186,12 +236,7 @@ class SymmetricClosure:
         part_begins, part_ends = _runs((block[1:] != block[:-1]) | (part[1:] != part[:-1]))
         alone = part < 0
         part_begins[alone] = part_ends[alone] = block_begins[alone]
-        out = np.empty((size, 3), np.int32)
-        jit.work(size)
-        expand_crossings(
-            block_begins, part_begins, part_ends, block_ends, members[order], self._graph.nodes, out
-        )  # fmt: skip
-        return out
+        return members[order], (block_begins, block_ends), (part_begins, part_ends)
 
     def _touched(self, moves: _Moves) -> tuple[Numbers, tuple[Numbers, Numbers]]:
         """The nodes of all components that have changed; for each its component before, and now, -1 for none."""

@@ -13,7 +13,7 @@ from tidelog.kernels import jit
 class FactSet:
     """Rows of ids, each once. It never changes."""
 
-    __slots__ = ("__weakref__", "_count", "_expand", "_membership", "_rows", "_width")
+    __slots__ = ("__weakref__", "_count", "_expand", "_membership", "_project", "_rows", "_width")
 
     def __init__(self, rows: Rows, membership: Membership | None = None) -> None:
         self._rows: Rows | None = rows
@@ -21,20 +21,34 @@ class FactSet:
         self._count: int = rows.shape[0]
         self._width: int = rows.shape[1]
         self._expand: Callable[[], Rows] | None = None
+        self._project: Callable[[tuple[int, ...]], Rows | None] | None = None
 
     @staticmethod
-    def later(count: int, width: int, expand: Callable[[], Rows]) -> FactSet:
-        """So many facts, whose rows `expand` gives when somebody asks."""
+    def later(
+        count: int,
+        width: int,
+        expand: Callable[[], Rows],
+        project: Callable[[tuple[int, ...]], Rows | None] | None = None,
+    ) -> FactSet:
+        """So many facts, whose rows `expand` gives when somebody asks.
+
+        `project` gives what stands in some of the columns, each combination at least once, or None if it cannot be had
+        without the rows.
+        """
         made = FactSet(np.empty((0, width), np.int32))
-        made._rows, made._count, made._expand = None, count, expand
+        made._rows, made._count, made._expand, made._project = None, count, expand, project
         return made
 
     @property
     def rows(self) -> Rows:
         if self._rows is None:
             assert self._expand is not None
-            self._rows, self._expand = self._expand(), None
+            self._rows, self._expand, self._project = self._expand(), None, None
         return self._rows
+
+    def project(self, columns: tuple[int, ...]) -> Rows | None:
+        """What stands in these columns, each combination at least once, where that takes less than all rows."""
+        return None if self._project is None else self._project(columns)
 
     def __len__(self) -> int:
         return self._count

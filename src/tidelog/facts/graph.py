@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers
 from tidelog.kernels.blocks import append_blocks, lay_out_blocks
-from tidelog.kernels.edges import find_new_edges, list_edges, remove_edges
+from tidelog.kernels.edges import ABSENT, FIRST, find_new_edges, list_edges, remove_edges
 
 _FIRST = np.array([0])
 _TAIL = 1 << 8
@@ -58,6 +58,8 @@ class Graph:
 
     def add(self, rows: Rows) -> Edges:
         """Adds edges; returns those that were not there."""
+        if not rows.shape[0]:
+            return NO_EDGES
         return self._add(Edges(*self._nodes.number(rows)))
 
     def add_later(self, rows: Rows) -> Edges:
@@ -84,23 +86,30 @@ class Graph:
         self.put(edges)
         return edges
 
-    def remove(self, rows: Rows) -> Edges:
-        """Takes edges out; returns those that were there. Nodes keep their numbers."""
+    def remove(self, rows: Rows) -> tuple[Edges, Mask]:
+        """Takes edges out; returns those that were there, and which were first ones. Nodes keep their numbers."""
+        if not rows.shape[0]:
+            return NO_EDGES, np.empty(0, np.bool_)
         edges = Edges(self.find(rows, SOURCE), self.find(rows, TARGET))
         edges = edges.where((edges.sources >= 0) & (edges.targets >= 0))
-        edges = edges.where(self.outgoing.remove(edges.sources, edges.targets, self.marks))
+        found = self.outgoing.remove(edges.sources, edges.targets, self.marks)
+        edges = edges.where(found != ABSENT)
         self.incoming.remove(edges.targets, edges.sources, self.marks)
         self.edge_count -= edges.sources.size
-        return edges
+        return edges, found[found != ABSENT] == FIRST
 
     def put(self, edges: Edges) -> None:
         """Adds edges that are known to be absent."""
+        if not edges.sources.size:
+            return
         self.outgoing.append(edges.sources, edges.targets)
         self.incoming.append(edges.targets, edges.sources)
         self.edge_count += edges.sources.size
 
     def drop(self, edges: Edges) -> None:
         """Takes out edges that are known to be present."""
+        if not edges.sources.size:
+            return
         self.outgoing.remove(edges.sources, edges.targets, self.marks)
         self.incoming.remove(edges.targets, edges.sources, self.marks)
         self.edge_count -= edges.sources.size
@@ -117,11 +126,15 @@ class Graph:
 
 
 class Adjacency:
-    """For each node its neighbours in one direction: payload[starts[n] : starts[n] + counts[n]]."""
+    """For each node its neighbours in one direction: payload[starts[n] : starts[n] + counts[n]].
+
+    Who likes may put some before the others; covers[n] are these first ones (see kernels.reach.unite_rows).
+    """
 
     def __init__(self) -> None:
         self.starts = np.zeros(0, np.int32)
         self.counts = np.zeros(0, np.int32)
+        self.covers = np.zeros(0, np.int32)
         self.payload: Rows = np.empty((0, 1), np.int32)
         self._rooms = np.zeros(0, np.int32)
         self._tail = 0
@@ -133,6 +146,7 @@ class Adjacency:
             size = max(nodes, self.starts.size + self.starts.size // 2)
             self.starts = longer(self.starts, size)
             self.counts = longer(self.counts, size)
+            self.covers = longer(self.covers, size)
             self._rooms = longer(self._rooms, size)
 
     def unknown(self, edges: Edges, marks: Marks) -> Mask:
@@ -145,13 +159,14 @@ class Adjacency:
         )  # fmt: skip
         return new
 
-    def remove(self, nodes: Numbers, neighbours: Numbers, marks: Marks) -> Mask:
-        """Takes neighbours away from nodes; which of them were there."""
-        found = np.empty(nodes.size, np.bool_)
+    def remove(self, nodes: Numbers, neighbours: Numbers, marks: Marks) -> npt.NDArray[np.int8]:
+        """Takes neighbours away from nodes; what each was, see kernels.edges."""
+        found = np.empty(nodes.size, np.int8)
         stamps, base = marks.take(nodes.size)
         chain = np.empty(nodes.size, np.int32)
         remove_edges(
-            nodes, neighbours, self.starts, self.counts, self.payload, marks.heads, chain, stamps, base, found
+            nodes, neighbours, self.starts, self.counts, self.covers, self.payload,
+            marks.heads, chain, stamps, base, found,
         )  # fmt: skip
         return found
 

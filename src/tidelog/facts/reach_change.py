@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.closure import begins_of
+from tidelog.facts.closure import Side, begins_of
 from tidelog.facts.graph import Graph
 from tidelog.facts.membership import Rows
 from tidelog.facts.nodes import Numbers
@@ -16,10 +16,7 @@ from tidelog.kernels import jit
 from tidelog.kernels.closure import add_common_parts, common_weights, expand_difference
 from tidelog.kernels.slots import list_members
 
-OLD = 0
-NEW = 1
-
-Side = tuple[Words, Numbers, Longs, Longs]
+RowsAtOnce = tuple[Words, Numbers, Longs, Longs]
 """Rows at one time: words, lists, places, tops; see kernels.closure."""
 
 
@@ -58,9 +55,9 @@ class ReachChange:
         """How many pairs there were that there are not now."""
         return int((self.sizes * (self.old_weights - self.common)).sum())
 
-    def expand(self, stored: ReachRows, table: SlotTable, graph: Graph, side: int) -> Rows:
+    def expand(self, stored: ReachRows, table: SlotTable, graph: Graph, side: Side) -> Rows:
         """The pairs of one side that the other does not have, as rows (group, source, target)."""
-        lengths = (self.weights if side == NEW else self.old_weights) - self.common
+        lengths = self._lengths(side)
         chosen = np.flatnonzero(lengths)
         begins, sources = self._sources(table, chosen)
         whole = int(np.searchsorted(chosen, self.changed.shape[0]))
@@ -76,6 +73,15 @@ class ReachChange:
             np.empty(table.capacity, np.int32), np.empty(graph.node_count, np.int32), out,
         )  # fmt: skip
         return out
+
+    def sources(self, table: SlotTable, graph: Graph, side: Side) -> Rows:
+        """The sources (group, node) of the pairs of one side that the other does not have."""
+        nodes: Rows = graph.nodes[self._sources(table, np.flatnonzero(self._lengths(side)))[1]]
+        return nodes
+
+    def _lengths(self, side: Side) -> Longs:
+        """How many nodes each row has on one side only."""
+        return (self.weights if side is Side.NEW else self.old_weights) - self.common
 
     def _sources(self, table: SlotTable, chosen: Longs) -> tuple[Longs, Numbers]:
         """For each of the rows `chosen` the nodes that it is the row of: begins and nodes."""
@@ -95,7 +101,7 @@ def compare_rows(
 ) -> ReachChange:
     """What has changed: rows `changed` (see kernels.reach) and nodes `moves` (node, old slot, new slot)."""
     parts = _group_moves(moves)
-    old, new = parts.slots[:, OLD], parts.slots[:, NEW]
+    old, new = parts.slots[:, Side.OLD], parts.slots[:, Side.NEW]
     slots = np.concatenate([changed[:, 0], new])
     common = np.concatenate([changed[:, 4], np.zeros(new.size, np.int64)])
     if new.size:
@@ -118,13 +124,13 @@ def compare_rows(
     )
 
 
-def sides_of(stored: ReachRows, table: SlotTable, changed: Longs, parts: Longs) -> tuple[Side, Side]:
+def sides_of(stored: ReachRows, table: SlotTable, changed: Longs, parts: Longs) -> tuple[RowsAtOnce, RowsAtOnce]:
     """Old and new rows of `changed` and of parts (old slot or -1, new slot, nodes)."""
-    old = parts[:, OLD]
+    old = parts[:, Side.OLD]
     moved = old >= 0
     words, lists, places = stored.old_rows(table, changed, old)
     tops = np.concatenate([changed[:, 2], np.where(moved, table.tops[old], 0)])
-    slots = np.concatenate([changed[:, 0], parts[:, NEW]])
+    slots = np.concatenate([changed[:, 0], parts[:, Side.NEW]])
     now = stored.words, stored.lists, table.places[slots], table.tops[slots].astype(np.int64)
     return (words, lists, places, tops), now
 

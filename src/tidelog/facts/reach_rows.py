@@ -12,8 +12,6 @@ from tidelog.facts.graph import Adjacency, Edges, Graph, Marks, longer
 from tidelog.facts.nodes import Numbers
 from tidelog.kernels.reach import (
     bits_to_lists,
-    lists_to_bits,
-    mark_wide,
     move_lists,
     move_rows,
     reach_in_bits,
@@ -28,8 +26,8 @@ Longs = npt.NDArray[np.int64]
 NO_WORDS: Words = np.empty((0, 0), np.uint64)
 NO_LISTS: Numbers = np.empty(0, np.int32)
 
-LOG_PRICE = 256
-"""How many words of rows are computed in the time that a changed word takes to be followed; measured."""
+_LOG_OF_A_ROW = 32
+"""Words of log for each row that there is room for at first; what is never written to takes no memory."""
 
 _SMALLEST = 64
 _TAIL = 1 << 10
@@ -79,6 +77,17 @@ class SlotTable:
         if self._used > self.capacity:
             self._grow(max(self._used + self._used // 8, self.capacity + self.capacity // 2, _SMALLEST))
         return np.concatenate([reused, fresh])
+
+    def give_first(self, order: Numbers, begins: Longs) -> Numbers:
+        """Gives each component of nodes that are all new a slot; returns the slots. See kernels.slots.assign_slots."""
+        slots = self.take(begins.size - 1)
+        sizes = np.diff(begins)
+        self.sizes[slots] = sizes
+        self.slot_of[order] = np.repeat(slots, sizes)
+        self.nexts[order[1:]] = order[:-1]
+        self.nexts[order[begins[:-1]]] = -1
+        self.firsts[slots] = order[begins[1:] - 1]
+        return slots
 
     def release(self, slots: Numbers) -> None:
         """Makes slots free to be taken again."""
@@ -151,37 +160,24 @@ class BitRows:
         self.lists = NO_LISTS
         self.wide: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._spare: Longs = np.empty(0, np.int64)
-        self._log_places: Numbers = np.empty(0, np.int32)
-        self._log_words: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._log: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
         self._reserve(table, 0)
-
-    @classmethod
-    def of_lists(cls, table: SlotTable, lists: Numbers) -> BitRows:
-        """The same rows, as bits."""
-        tops, table.tops = table.tops, np.zeros_like(table.tops)
-        rows = cls(table)
-        table.tops = tops
-        lists_to_bits(table.places, table.tops, lists, rows.words)
-        used = np.zeros(rows.words.shape[0], np.bool_)
-        used[table.places[table.tops > 0]] = True
-        rows._spare = np.flatnonzero(~used)[::-1]
-        mark_wide(np.flatnonzero(table.sizes).astype(np.int32), table.sizes, rows.wide)
-        return rows
 
     def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
         bare = components.slots[table.places[components.slots] < 0]
         self._reserve(table, bare.size)
-        mark_wide(bare, table.sizes, self.wide)
-        changed = np.empty((components.slots.size, 6), np.int64)
+        self._mark_wide(bare, table.sizes)
+        changed = np.empty((components.slots.size, 7), np.int64)
         row = np.empty(self.words.shape[1], np.uint64)
         spared = self._spare.size
         reached = logged = found = 0
         while True:
             reached, spared, logged, found = reach_in_bits(
                 reached, components.order, components.begins, components.kinds, components.slots, components.dirty,
-                table.slot_of, table.sizes, self.wide, *_blocks(graph.outgoing), *_blocks(graph.incoming),
+                table.slot_of, table.sizes, self.wide,
+                *_blocks(graph.outgoing), graph.outgoing.covers, *_blocks(graph.incoming),
                 table.places, table.tops, table.weights, self.words, self._spare, spared,
-                row, self._log_places, self._log_words, logged, changed, found,
+                row, self._log, logged, changed, found,
             )  # fmt: skip
             if reached == components.slots.size:
                 self._spare = self._spare[:spared]
@@ -198,35 +194,39 @@ class BitRows:
         begin_ripple(sources, table.ranks, heads, chain, dirty)
         stride = self.words.shape[1]
         room = (
-            np.empty(graph.node_count, np.int32), np.zeros(2, np.int64),
-            np.empty(stride, np.uint64), np.zeros(stride, np.uint64), np.zeros(stride, np.uint64),
-            np.empty(stride, np.int32), np.empty(stride, np.int32),
+            np.empty(graph.edge_count + graph.node_count, np.int32),
+            np.empty(stride, np.uint64), np.zeros((table.capacity, 3), np.int64),
         )  # fmt: skip
-        entries, volumes = np.zeros(table.capacity, np.int32), np.zeros(table.capacity, np.int32)
-        changed = np.zeros((table.capacity, 7), np.int64)
+        changed = np.empty((table.capacity, 7), np.int64)
         spared = self._spare.size
         reached = logged = found = 0
         while True:
             reached, spared, logged, found = ripple(
-                reached, LOG_PRICE, dirty, table.by_rank, table.ranks, heads, chain, ends, put.sources.size,
+                reached, dirty, table.by_rank, table.ranks, heads, chain, ends, put.sources.size,
                 table.slot_of, table.firsts, table.nexts, table.sizes, self.wide,
-                *_blocks(graph.outgoing), *_blocks(graph.incoming),
+                *_blocks(graph.outgoing), graph.outgoing.covers, *_blocks(graph.incoming),
                 table.places, table.tops, table.weights, self.words, self._spare, spared,
-                *room, entries, volumes, self._log_places, self._log_words, logged, changed, found,
+                *room, self._log, logged, changed, found,
             )  # fmt: skip
             if reached == dirty.size:
                 self._spare = self._spare[:spared]
                 return changed[:found]
             self._lengthen_log()
 
+    def _mark_wide(self, slots: Numbers, sizes: Numbers) -> None:
+        """Sets the bit of each of `slots` that has more than one member, and clears the others."""
+        bits = np.left_shift(np.uint64(1), (slots & 63).astype(np.uint64))
+        places = slots >> 6
+        different = np.flatnonzero(((self.wide[places] & bits) != 0) != (sizes[slots] > 1))
+        np.bitwise_xor.at(self.wide, places[different], bits[different])
+
     def _lengthen_log(self) -> None:
-        room = 2 * self._log_places.size + 2 * self.words.shape[1] + _TAIL
-        self._log_places = longer(self._log_places, room)
-        self._log_words = np.concatenate([self._log_words, np.empty(room - self._log_words.size, np.uint64)])
+        more = max(self._log.size, _LOG_OF_A_ROW * self.words.shape[0]) + 2 * self.words.shape[1]
+        self._log = np.concatenate([self._log, np.empty(more, np.uint64)])
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         words = np.empty((max(1, changed.shape[0] + old.size), self.words.shape[1]), np.uint64)
-        restore_rows(changed, table.places, table.tops, self.words, self._log_places, self._log_words, words)
+        restore_rows(changed, table.places, table.tops, self.words, self._log, words)
         moved = np.flatnonzero(old >= 0)
         words[changed.shape[0] + moved] = self.words[table.places[old[moved]]]
         return words, NO_LISTS, np.arange(changed.shape[0] + old.size)
@@ -274,7 +274,7 @@ class ListRows:
         return rows
 
     def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
-        changed = np.empty((components.slots.size, 6), np.int64)
+        changed = np.empty((components.slots.size, 7), np.int64)
         self._marks.reserve(table.capacity)
         stamps, base = self._marks.take(components.slots.size)
         reached = found = 0

@@ -8,12 +8,23 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.errors import LimitError, UsageError
-from tidelog.facts.closure import ClosureDelta, Positions, Ranges, begins_of, pieces, spread
+from tidelog.errors import UsageError
+from tidelog.facts.closure import (
+    ClosureDelta,
+    ClosureTooLarge,
+    End,
+    Positions,
+    Ranges,
+    Side,
+    begins_of,
+    different_numbers,
+    pieces,
+    spread,
+)
 from tidelog.facts.graph import NO_EDGES, Edges, Graph
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Numbers
-from tidelog.facts.reach_change import NEW, OLD, ReachChange, compare_rows
+from tidelog.facts.reach_change import ReachChange, compare_rows
 from tidelog.facts.reach_rows import BitRows, Components, ListRows, ReachRows, SlotTable, TooLong
 from tidelog.kernels import jit
 from tidelog.kernels.closure import (
@@ -24,8 +35,9 @@ from tidelog.kernels.closure import (
     has_pairs,
     search_holders,
 )
-from tidelog.kernels.components import find_detours, mark_ancestors, strong_components
-from tidelog.kernels.slots import assign_slots, compare_components
+from tidelog.kernels.components import UNSEEN, find_detours, mark_ancestors, strong_components
+from tidelog.kernels.reach_size import REGISTERS, estimate_reach
+from tidelog.kernels.slots import FRESH, assign_slots, compare_components
 
 FEW_BYTES = 1 << 26
 """Bits for all pairs that take no more than this are always worth it."""
@@ -33,7 +45,10 @@ FEW_BYTES = 1 << 26
 MOST_BYTES = 1 << 29
 """What bits for all pairs, or lists, may take."""
 
-_TOO_LARGE = "a transitive closure needs more than {megabytes} MB; raise the limit or split the relation"
+_TOO_LARGE = "a transitive closure needs more than {megabytes} MB in compact form"
+
+_SURELY = 1.25
+"""How many times as much as it may take a closure must be estimated to take to be refused before it is computed."""
 
 _DETOUR_EDGES = 1 << 12
 _FEW_NODES = 1 << 12
@@ -64,7 +79,7 @@ class TransitiveClosure:
         self._table = SlotTable()
         self._rows: ReachRows = BitRows(self._table)
         self._retired: Numbers = np.empty(0, np.int32)
-        self._changed: npt.NDArray[np.int64] = np.empty((0, 6), np.int64)
+        self._changed: npt.NDArray[np.int64] = np.empty((0, 7), np.int64)
         self._start_over()
 
     def update(self, added: Rows, removed: Rows) -> ClosureDelta:
@@ -73,14 +88,14 @@ class TransitiveClosure:
         jit.work(added.shape[0] + removed.shape[0])
         taken = put = NO_EDGES
         try:
-            taken = self._graph.remove(np.ascontiguousarray(removed, np.int32))
+            taken, covering = self._graph.remove(np.ascontiguousarray(removed, np.int32))
             put = self._graph.add(np.ascontiguousarray(added, np.int32))
-            return self._follow_change(put, taken)
+            return self._follow_change(put, self._mattering(taken, covering))
         except TooLong:
             size = self._bits_bytes()
             self._take_back(put, taken)
             if size > self._most_bytes or self._forced is Form.LISTS:
-                raise LimitError(_TOO_LARGE.format(megabytes=self._most_bytes >> 20)) from None
+                raise self._refusal() from None
         except BaseException:
             self._take_back(put, taken)
             raise
@@ -97,7 +112,7 @@ class TransitiveClosure:
         table, rows = self._table, self._rows
         slots = self._find_slots(keys, SOURCE)
         present = slots >= 0
-        distinct, inverse = np.unique(slots[present], return_inverse=True)
+        distinct, inverse = different_numbers(slots[present], self._table.capacity)
         lengths = table.weights[distinct]
         begins = begins_of(lengths)
         jit.work(int(begins[-1]))
@@ -113,12 +128,40 @@ class TransitiveClosure:
         jit.work(keys.shape[0])
         slots = self._find_slots(keys, SOURCE)
         present = slots >= 0
-        distinct, inverse = np.unique(slots[present], return_inverse=True)
+        distinct, inverse = different_numbers(slots[present], self._table.capacity)
         if self._rows.words.size:
             lengths, payload = self._scan_holders(distinct)
         else:
             lengths, payload = self._search_holders(self._table.firsts[distinct])
         return spread(present, inverse, lengths, payload)
+
+    def classes(self, keys: Rows) -> Numbers:
+        """For each key (group, node) the slot of its component, -1 for none."""
+        jit.work(keys.shape[0])
+        return self._find_slots(keys, SOURCE)
+
+    @property
+    def class_bound(self) -> int:
+        """A number above those of all slots."""
+        return self._table.capacity
+
+    def count_successors(self, keys: Rows) -> Positions:
+        """For each key (group, node) how many nodes it reaches."""
+        slots = self.classes(keys)
+        counts = np.zeros(slots.size, np.int64)
+        counts[slots >= 0] = self._table.weights[slots[slots >= 0]]
+        return counts
+
+    def count_predecessors(self, keys: Rows) -> Positions:
+        """For each key (group, node) how many nodes reach it."""
+        slots = self.classes(keys)
+        present = slots >= 0
+        distinct, inverse = different_numbers(slots[present], self._table.capacity)
+        counts = np.zeros(slots.size, np.int64)
+        is_in_bits = self._rows.words.size > 0
+        found = self._count_holders(distinct) if is_in_bits else self._measure_holders(self._table.firsts[distinct])
+        counts[present] = found[inverse]
+        return counts
 
     def pairs(self) -> Iterator[Rows]:
         """All rows (group, source, target), about PAIRS_AT_ONCE at a time."""
@@ -146,11 +189,23 @@ class TransitiveClosure:
         self.count += change.appeared_count - change.vanished_count
         version = self._version
 
-        def expand(side: int) -> Rows:
+        def expand(side: Side) -> Rows:
             self._check_version(version)
             return change.expand(self._rows, self._table, self._graph, side)
 
-        return ClosureDelta(change.appeared_count, change.vanished_count, lambda: expand(NEW), lambda: expand(OLD))
+        def ends(side: Side, end: End) -> Rows | None:
+            self._check_version(version)
+            return change.sources(self._table, self._graph, side) if end is End.SOURCE else None
+
+        return ClosureDelta(change.appeared_count, change.vanished_count, expand, ends)
+
+    def _mattering(self, taken: Edges, covering: Mask) -> Edges:
+        """Removed edges without those that brought nothing to the row of their source beside its others."""
+        if not taken.sources.size or not isinstance(self._rows, BitRows):
+            return taken
+        graph, slot_of = self._graph, self._table.slot_of
+        graph.outgoing.covers[taken.sources[covering]] = graph.outgoing.counts[taken.sources[covering]]
+        return taken.where(covering | (slot_of[taken.sources] == slot_of[taken.targets]))
 
     def _keeps_components(self, put: Edges, taken: Edges) -> bool:
         """Whether all components keep their members. If so, ranks fit the edges afterwards."""
@@ -208,39 +263,71 @@ class TransitiveClosure:
         """Computes again what the nodes `sources` reach, and all that reach them; nodes `new` have no slot yet."""
         graph, table = self._graph, self._table
         order, begins = self._find_components(np.concatenate([sources, new]))
-        kinds = np.empty(begins.size - 1, np.uint8)
-        made, moved = compare_components(order, begins, table.slot_of, table.sizes, kinds)
-        available = table.take(int(made))
-        self._fit_form()
-        slots = np.empty(kinds.size, np.int32)
-        moves = np.empty((int(moved), 3), np.int32)
-        retired = np.empty(int(moved), np.int32)
-        special = np.zeros(table.capacity, np.bool_)
-        gone = assign_slots(
-            order, begins, kinds, available, table.slot_of, table.sizes, table.firsts, table.nexts,
-            slots, moves, retired, special,
-        )  # fmt: skip
+        moves = np.empty((0, 3), np.int32)
+        if new.size == graph.node_count:
+            kinds = np.full(begins.size - 1, FRESH, np.uint8)
+            slots = table.give_first(order, begins)
+            self._foresee_form(order, begins, slots)
+            self._fit_form()
+            special = np.zeros(table.capacity, np.bool_)
+        else:
+            kinds = np.empty(begins.size - 1, np.uint8)
+            made, moved = compare_components(order, begins, table.slot_of, table.sizes, kinds)
+            available = table.take(int(made))
+            self._fit_form()
+            slots = np.empty(kinds.size, np.int32)
+            moves = np.empty((int(moved), 3), np.int32)
+            retired = np.empty(int(moved), np.int32)
+            special = np.zeros(table.capacity, np.bool_)
+            gone = assign_slots(
+                order, begins, kinds, available, table.slot_of, table.sizes, table.firsts, table.nexts,
+                slots, moves, retired, special,
+            )  # fmt: skip
+            self._retired = retired[:gone]
         table.rank(slots)
         dirty = np.zeros(graph.node_count, np.bool_)
         dirty[sources] = True
         jit.work(kinds.size * (1 + table.capacity // 1024))
-        changed = self._rows.compute(graph, table, Components(order, begins, kinds, slots, dirty))
-        self._retired = retired[:gone]
-        self._changed = changed
-        return compare_rows(self._rows, table, changed, moves, special)
+        self._changed = self._rows.compute(graph, table, Components(order, begins, kinds, slots, dirty))
+        return compare_rows(self._rows, table, self._changed, moves, special)
 
     def _find_components(self, first: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
         """The components of `first` and of all that reach them: order and begins, see kernels.components."""
         graph = self._graph
         marks = graph.marks.heads
-        found = np.empty(graph.node_count, np.int32)
         into, out = graph.incoming, graph.outgoing
-        size = int(mark_ancestors(first, into.starts, into.counts, into.payload, marks, found))
-        jit.work(size)
-        order = np.empty(size, np.int32)
-        begins = np.empty(size + 1, np.int64)
-        count = int(strong_components(found[:size], out.starts, out.counts, out.payload, marks, order, begins))
+        if first.size < graph.node_count:
+            found = np.empty(graph.node_count, np.int32)
+            size = int(mark_ancestors(first, into.starts, into.counts, into.payload, marks, found))
+            found = found[:size]
+        else:
+            found = np.arange(graph.node_count, dtype=np.int32)
+            marks[: graph.node_count] = UNSEEN
+        jit.work(found.size)
+        order = np.empty(found.size, np.int32)
+        begins = np.empty(found.size + 1, np.int64)
+        count = int(strong_components(found, out.starts, out.counts, out.payload, marks, order, begins))
         return order, begins[: count + 1]
+
+    def _foresee_form(self, order: Numbers, begins: Positions, slots: Numbers) -> None:
+        """Chooses bits or lists by how long lists would be, before any are made, or refuses both."""
+        bits_bytes = self._bits_bytes()
+        if self._forced is not None or bits_bytes <= self._bits_may_take:
+            return
+        out = self._graph.outgoing
+        registers = np.zeros((self._table.capacity, REGISTERS), np.uint8)
+        jit.work(self._graph.edge_count)
+        numbers = estimate_reach(
+            order, begins, slots, out.starts, out.counts, out.payload, self._table.slot_of, registers
+        )  # fmt: skip
+        if bits_bytes <= self._most_bytes:
+            if numbers > self._list_limit():
+                self._bits_may_take = self._most_bytes
+        elif 4 * numbers > _SURELY * self._most_bytes:
+            raise self._refusal()
+
+    def _refusal(self) -> ClosureTooLarge:
+        return ClosureTooLarge(_TOO_LARGE.format(megabytes=self._most_bytes >> 20))
 
     def _fit_form(self) -> None:
         """Turns bits into lists when they would take too much room for so many slots."""
@@ -281,6 +368,8 @@ class TransitiveClosure:
         self._graph.marks.clear()
         self._graph.drop(put)
         self._graph.put(taken)
+        if not self._graph.edge_count:
+            self._graph = Graph()
         if self._bits_bytes() <= self._most_bytes:
             self._bits_may_take = self._most_bytes
         self._rebuild()
@@ -311,13 +400,12 @@ class TransitiveClosure:
 
     def _forget_changes(self) -> None:
         self._retired = np.empty(0, np.int32)
-        self._changed = np.empty((0, 6), np.int64)
+        self._changed = np.empty((0, 7), np.int64)
 
     def _scan_holders(self, slots: Numbers) -> tuple[Positions, Rows]:
         """For rows of bits: how many nodes reach each of `slots`, and their ids."""
         table, words = self._table, self._rows.words
-        lengths = np.empty(slots.size, np.int64)
-        count_holders(words, table.places, table.tops, table.sizes, table.firsts, slots, lengths)
+        lengths = self._count_holders(slots)
         begins = begins_of(lengths)
         payload = np.empty((int(begins[-1]), 1), np.int32)
         fill_holders(
@@ -326,16 +414,28 @@ class TransitiveClosure:
         )  # fmt: skip
         return lengths, payload
 
+    def _count_holders(self, slots: Numbers) -> Positions:
+        table = self._table
+        lengths = np.empty(slots.size, np.int64)
+        jit.work(slots.size * (1 + table.capacity // 1024))
+        count_holders(self._rows.words, table.places, table.tops, table.sizes, table.firsts, slots, lengths)
+        return lengths
+
     def _search_holders(self, nodes: Numbers) -> tuple[Positions, Rows]:
         """How many nodes reach each of `nodes`, and their ids; found along the edges."""
         into, names = self._graph.incoming, self._graph.nodes
-        lengths = np.empty(nodes.size, np.int64)
-        none = np.empty((0, 1), np.int32)
-        search_holders(nodes, into.starts, into.counts, into.payload, names, lengths, lengths, none)
+        lengths = self._measure_holders(nodes)
         begins = begins_of(lengths)
         payload = np.empty((int(begins[-1]), 1), np.int32)
         search_holders(nodes, into.starts, into.counts, into.payload, names, begins, lengths, payload)
         return lengths, payload
+
+    def _measure_holders(self, nodes: Numbers) -> Positions:
+        into, names = self._graph.incoming, self._graph.nodes
+        lengths = np.empty(nodes.size, np.int64)
+        none = np.empty((0, 1), np.int32)
+        search_holders(nodes, into.starts, into.counts, into.payload, names, lengths, lengths, none)
+        return lengths
 
     def _connects(self, sources: Numbers, targets: Numbers) -> Mask:
         rows, table = self._rows, self._table

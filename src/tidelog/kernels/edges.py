@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from tidelog.kernels.jit import kernel
 
+ABSENT = 0
+PRESENT = 1
+FIRST = 2
+
 
 @kernel
 def find_new_edges(sources, targets, starts, counts, payload, heads, chain, stamps, base, new):
@@ -30,8 +34,11 @@ def find_new_edges(sources, targets, starts, counts, payload, heads, chain, stam
 
 
 @kernel
-def remove_edges(sources, targets, starts, counts, payload, heads, chain, stamps, base, found):
-    """Takes the edges of the batch out of the blocks; writes which were there, each edge once."""
+def remove_edges(sources, targets, starts, counts, covers, payload, heads, chain, stamps, base, found):
+    """Takes the edges of the batch out of the blocks; writes what each was, once: ABSENT, PRESENT or FIRST.
+
+    FIRST are those among the first covers[source] of their block, which are as many fewer then.
+    """
     _chain_sources(sources, heads, chain)
     for i in range(sources.size):
         source = sources[i]
@@ -39,16 +46,18 @@ def remove_edges(sources, targets, starts, counts, payload, heads, chain, stamps
         if j == 0:
             continue
         while j:
-            found[j - 1] = False
+            found[j - 1] = ABSENT
             stamps[targets[j - 1]] = base + j
             j = chain[j - 1]
         heads[source] = 0
         kept = starts[source]
+        behind = starts[source] + covers[source]
         for at in range(starts[source], starts[source] + counts[source]):
             edge = stamps[payload[at, 0]] - base - 1
             # A mark of another source means nothing here.
             if edge >= 0 and sources[edge] == source:
-                found[edge] = True
+                found[edge] = FIRST if at < behind else PRESENT
+                covers[source] -= at < behind
             else:
                 payload[kept, 0] = payload[at, 0]
                 kept += 1

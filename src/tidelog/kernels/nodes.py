@@ -9,24 +9,6 @@ from tidelog.kernels.jit import kernel
 
 
 @kernel
-def span_edges(rows, spans):
-    """Raises `spans` to cover the rows (group, source, target): one more than the largest group and id.
-
-    Returns the smallest number in the rows, or zero.
-    """
-    least = 0
-    groups = spans[0]
-    ids = spans[1]
-    for i in range(rows.shape[0]):
-        least = min(least, rows[i, 0], rows[i, 1], rows[i, 2])
-        groups = max(groups, rows[i, 0] + 1)
-        ids = max(ids, rows[i, 1] + 1, rows[i, 2] + 1)
-    spans[0] = groups
-    spans[1] = ids
-    return least
-
-
-@kernel
 def number_ends(rows, numbers, stride, count, nodes, sources, targets):
     """Writes the numbers of both ends of each row (group, source, target); new nodes get new ones.
 

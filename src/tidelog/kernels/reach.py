@@ -18,118 +18,157 @@ _NO_WIDE = np.empty(0, np.uint64)
 
 @kernel
 def reach_in_bits(
-    first, order, begins, kinds, slots, dirty, slot_of, sizes, wide, starts, counts, payload,
+    first, order, begins, kinds, slots, dirty, slot_of, sizes, wide, starts, counts, payload, covers,
     in_starts, in_counts, in_payload, places, tops, weights, words, spare, spared,
-    row, log_places, log_words, logged, changed, found,
+    row, log, logged, changed, found,
 ):  # fmt: skip
     """Computes the rows of the components from number `first` on as bits.
 
     Returns (component reached, places of `spare` left, words logged, rows changed); it stops early where the log is too
     short. changed[i] = (slot, where its log begins, old top, old weight, how many nodes the old and the new row have in
-    common, where its log ends) of each row that is new or differs, but for MIXED components. The log has the bits
-    that differ from what was there before, word by word. `spare` holds free places, `spared` of them, enough for all
-    rows that have none; `row` is room for one. `dirty` marks nodes whose edges have changed, and in the end all with an
-    edge to something that has changed.
+    common, low, high) of each row that is new or differs, but for MIXED components. The log has the bits that differ
+    from what was there before, for all words from low on and below high. `spare` holds free places, `spared` of them,
+    enough for all rows that have none; `row` is room for one. `dirty` marks nodes whose edges have changed, and in the
+    end all with an edge to something that has changed. For `covers` see `unite_rows`.
     """
     for k in range(first, kinds.size):
         if not _is_dirty(order, begins, kinds, k, dirty):
             continue
-        if logged + row.size > log_places.size:
+        if logged + row.size > log.size:
             return k, spared, logged, found
         slot = slots[k]
+        nodes = order[begins[k] : begins[k + 1]]
         if kinds[k] == KEPT:
-            top = unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, row)
-            begin = logged
+            top = unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row)
             if places[slot] < 0 and top:
                 spared -= 1
                 places[slot] = spare[spared]
-            logged, gained, lost = _replace_row(
-                words, places[slot], tops[slot], row, top, wide, sizes, log_places, log_words, logged
-            )  # fmt: skip
-            if logged == begin:
+            low, high = _replace_row(words[places[slot]], tops[slot], row, top)
+            if low == high:
                 continue
+            gained, lost = weigh_band(row, words[places[slot]], low, high, wide, sizes)
             changed[found, 0] = slot
-            changed[found, 1] = begin
+            changed[found, 1] = logged
             changed[found, 2] = tops[slot]
             changed[found, 3] = weights[slot]
             changed[found, 4] = weights[slot] - lost
-            changed[found, 5] = logged
+            changed[found, 5] = low
+            changed[found, 6] = high
             found += 1
+            for j in range(low, high):
+                log[logged] = row[j]
+                logged += 1
             tops[slot] = top
             weights[slot] += gained - lost
         else:
             place = spare[spared - 1]
             new = words[place]
-            top = unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, new)
+            top = unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, new)
             weight = weigh_row(new, top, wide, sizes)
             spared -= top > 0
             places[slot] = place if top else -1
             tops[slot] = top
             weights[slot] = weight
             if kinds[k] == FRESH:
-                found = _note_fresh(slot, logged, changed, found)
+                found = _note_fresh(slot, changed, found)
         _mark_before(order, begins, k, in_starts, in_counts, in_payload, dirty)
     return kinds.size, spared, logged, found
 
 
 @kernel
-def unite_rows(order, begins, k, slot, starts, counts, payload, slot_of, places, tops, words, row):
-    """Writes to `row` all slots that the nodes of component k have edges to, and their rows; returns its length."""
+def unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row):
+    """Writes to `row` all slots that the `nodes` of a component have edges to, and their rows; returns its length.
+
+    The edges of a node that bring anything are put before the others; covers[node] says how many they are.
+    """
     top = np.int64(0)
-    for i in range(begins[k], begins[k + 1]):
-        node = order[i]
+    for node in nodes:
+        used = starts[node]
         for e in range(starts[node], starts[node] + counts[node]):
-            target = slot_of[payload[e, 0]]
+            end = payload[e, 0]
+            target = slot_of[end]
             at = np.int64(target >> 6)
             bit = ONE << np.uint64(target & 63)
             if at < top and row[at] & bit != ZERO:
                 continue
+            payload[e, 0] = payload[used, 0]
+            payload[used, 0] = end
+            used += 1
             if target != slot and tops[target]:
                 reached = np.int64(tops[target])
-                other = words[places[target]]
-                for j in range(min(top, reached)):
-                    row[j] |= other[j]
-                for j in range(top, reached):
-                    row[j] = other[j]
+                place = places[target]
+                for j in range(np.uint64(min(top, reached))):
+                    row[j] |= words[place, j]
+                for j in range(np.uint64(top), np.uint64(reached)):
+                    row[j] = words[place, j]
                 top = max(top, reached)
             while top <= at:
                 row[top] = ZERO
                 top += 1
             row[at] |= bit
+        covers[node] = used - starts[node]
     return top
 
 
 @kernel
-def _replace_row(words, place, top, row, new_top, wide, sizes, log_places, log_words, logged):
-    """Writes `row` over the row at `place`, logging the words that differ; returns (logged, nodes gained, lost)."""
-    gained = np.int64(0)
-    lost = np.int64(0)
-    for j in range(max(np.int64(top), new_top)):
-        old = words[place, j] if j < top else ZERO
-        new = row[j] if j < new_top else ZERO
-        if j >= top and j < new_top:
-            words[place, j] = new
-        if old != new:
-            gained += weigh_word(new & ~old, j, wide, sizes)
-            lost += weigh_word(old & ~new, j, wide, sizes)
-            words[place, j] = new
-            log_places[logged] = j
-            log_words[logged] = old ^ new
-            logged += 1
-    return logged, gained, lost
+def _replace_row(own, top, row, new_top):
+    """Exchanges `own` for `row`, and `row` for the bits in which they differ; returns the band of words that do.
+
+    Behind its new top `own` has zeros up to the old one.
+    """
+    both = min(np.int64(top), new_top)
+    for j in range(np.uint64(both)):
+        bits = row[j]
+        row[j] ^= own[j]
+        own[j] = bits
+    for j in range(np.uint64(both), np.uint64(top)):
+        row[j] = own[j]
+        own[j] = ZERO
+    for j in range(np.uint64(both), np.uint64(new_top)):
+        own[j] = row[j]
+    return trim_band(row, np.int64(0), max(np.int64(top), new_top))
 
 
 @kernel
-def restore_rows(changed, places, tops, words, log_places, log_words, out):
+def trim_band(row, low, high):
+    """The band without words at its ends that are zero."""
+    while low < high and row[low] == ZERO:
+        low += 1
+    while low < high and row[high - 1] == ZERO:
+        high -= 1
+    return low, high
+
+
+@kernel
+def weigh_band(row, own, low, high, wide, sizes):
+    """How many nodes the bits of the band stand for that `own` has, and those that it has not."""
+    more = np.int64(0)
+    less = np.int64(0)
+    several = ZERO
+    for j in range(np.uint64(low), np.uint64(high)):
+        more += count_ones(row[j] & own[j])
+        less += count_ones(row[j] & ~own[j])
+        several |= row[j] & wide[j]
+    if several != ZERO:
+        more = np.int64(0)
+        less = np.int64(0)
+        for at in range(low, high):
+            more += weigh_word(row[at] & own[at], at, wide, sizes)
+            less += weigh_word(row[at] & ~own[at], at, wide, sizes)
+    return more, less
+
+
+@kernel
+def restore_rows(changed, places, tops, words, log, out):
     """Writes the old row of each of `changed` to `out`."""
     for i in range(changed.shape[0]):
         slot = changed[i, 0]
         old_top = changed[i, 2]
         for j in range(old_top):
             out[i, j] = words[places[slot], j] if j < tops[slot] else ZERO
-        for at in range(changed[i, 1], changed[i, 5]):
-            if log_places[at] < old_top:
-                out[i, log_places[at]] ^= log_words[at]
+        low = changed[i, 5]
+        for j in range(low, min(changed[i, 6], old_top)):
+            out[i, j] ^= log[changed[i, 1] + j - low]
 
 
 @kernel
@@ -167,7 +206,7 @@ def reach_in_lists(
             )  # fmt: skip
             found += 1
         elif kinds[k] == FRESH:
-            found = _note_fresh(slot, 0, changed, found)
+            found = _note_fresh(slot, changed, found)
         places[slot] = tail
         tops[slot] = top
         weights[slot] = weight
@@ -235,32 +274,6 @@ def _copy_list(lists, begin, tail, at, reached):
         lists[tail + at] = lists[begin + at]
         at += 1
     return reached
-
-
-@kernel
-def mark_wide(slots, sizes, wide):
-    """Sets the bit of each of `slots` that has more than one member, and clears the others."""
-    for slot in slots:
-        bit = ONE << np.uint64(slot & 63)
-        wide[slot >> 6] &= ~bit
-        if sizes[slot] > 1:
-            wide[slot >> 6] |= bit
-
-
-@kernel
-def lists_to_bits(places, tops, lists, words):
-    """Writes each list as bits, that of slot s to row s, and notes where; returns nothing."""
-    for slot in range(places.size):
-        begin = places[slot]
-        length = tops[slot]
-        top = 0
-        for j in range(begin, begin + length):
-            while top <= lists[j] >> 6:
-                words[slot, top] = ZERO
-                top += 1
-            words[slot, lists[j] >> 6] |= ONE << np.uint64(lists[j] & 63)
-        places[slot] = slot if top else -1
-        tops[slot] = top
 
 
 @kernel
@@ -337,13 +350,10 @@ def _same_list(lists, place, top, other, other_top):
 
 
 @kernel
-def _note_fresh(slot, logged, changed, found):
+def _note_fresh(slot, changed, found):
+    for column in range(changed.shape[1]):
+        changed[found, column] = 0
     changed[found, 0] = slot
-    changed[found, 1] = logged
-    changed[found, 2] = 0
-    changed[found, 3] = 0
-    changed[found, 4] = 0
-    changed[found, 5] = logged
     return found + 1
 
 

@@ -1,17 +1,25 @@
 """What a change of edges does to rows of bits where all components keep their members.
 
 Ranks order the slots: an edge between two leads from the higher rank to the lower. A row is looked at after all that it
-has edges to, and only where one of those has changed, or an edge of its own has: what it may have gained or lost is
-gathered from their logs, so that the cost follows the bits that change and not the rows that have them.
+has edges to, and only where one of those has changed, or an edge of its own has. What differs lies mostly side by side:
+of each row that has changed a band is known, outside of which it is what it was. So only the words within the bands of
+the rows ahead are computed again, and where edges only come, from what these rows have gained.
+
+Words are counted by unsigned numbers: Numba need not ask whether they count from the end, and then takes several at a
+time.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.closure import ONE, ZERO, count_ones, weigh_word
+from tidelog.kernels.closure import ONE, ZERO, count_ones
 from tidelog.kernels.jit import kernel
-from tidelog.kernels.reach import unite_rows
+from tidelog.kernels.reach import trim_band, unite_rows, weigh_band
+
+LOW = 0
+HIGH = 1
+BEGIN = 2
 
 
 @kernel
@@ -26,80 +34,114 @@ def begin_ripple(sources, ranks, heads, chain, dirty):
 
 @kernel
 def ripple(
-    first, price, dirty, by_rank, ranks, heads, chain, ends, added, slot_of, firsts, nexts, sizes, wide,
-    starts, counts, payload, in_starts, in_counts, in_payload, places, tops, weights, words, spare, spared,
-    members, bounds, row, lost, gained, lost_at, gained_at, entries, volumes,
-    log_places, log_words, logged, changed, found,
+    first, dirty, by_rank, ranks, heads, chain, ends, added, slot_of, firsts, nexts, sizes, wide,
+    starts, counts, payload, covers, in_starts, in_counts, in_payload, places, tops, weights, words, spare, spared,
+    ahead, row, spans, log, logged, changed, found,
 ):  # fmt: skip
     """Brings all rows up to date that the change is felt in, by rank, from word `first` of `dirty` on.
 
     `dirty` has a bit for each rank whose row must be looked at, at first those of the slots with changed edges: the
     edges of a slot are heads[slot] - 1, then chain[edge] - 1 and so on; their ends are slots, and the first `added` of
     them have come, the others gone. Returns (word reached, places of `spare` left, words logged, rows changed); it
-    stops early where the log is too short. The log has for each row the bits gained, and from changed[i, 6] on those
-    lost; for the rest see kernels.reach. entries[slot] - 1 is where in `changed` a slot is, and volumes[slot] how many
-    words it has in the log. To read one of these costs as much as to compute `price` words of a row, which lie side by
-    side. `lost` and `gained` are zeros, for one row; `row`, `lost_at`, `gained_at`, `members` and `bounds` are
-    room.
+    stops early where the log is too short. For `log` and `changed` see kernels.reach. spans[slot] = (first word of the
+    band that has changed, the word behind it, where it is in the log); `row` and `ahead` are room.
     """
+    only_gains = added == ends.size
     for at in range(first, dirty.size):
         while dirty[at] != ZERO:
-            if logged + 2 * row.size >= log_places.size:
+            if logged + row.size >= log.size:
                 return at, spared, logged, found
             lowest = dirty[at] & (~dirty[at] + ONE)
             dirty[at] ^= lowest
             slot = by_rank[64 * at + count_ones(lowest - ONE)]
-            bounds[1] = _list_members(slot, firsts, nexts, members)
-            nodes = members[: bounds[1]]
+            place = places[slot]
             top = np.int64(tops[slot])
-            begin = logged
-            if _has_many_entries(price, nodes, top, starts, counts, payload, slot_of, volumes):
-                new_top = unite_rows(
-                    members, bounds, 0, slot, starts, counts, payload, slot_of, places, tops, words, row
-                )
-                if places[slot] < 0 and new_top:
-                    spared -= 1
-                    places[slot] = spare[spared]
-                place = places[slot]
-                middle, logged = _log_differences(words, place, top, row, new_top, log_places, log_words, logged)
-                top = new_top
+            if heads[slot] and not only_gains:
+                near = _list_members(slot, firsts, nexts, ahead)
+                low = np.int64(0)
+                high = unite_rows(
+                    ahead[:near], slot, starts, counts, payload, covers, slot_of, places, tops, words, row
+                )  # fmt: skip
+                for j in range(np.uint64(high), np.uint64(top)):
+                    row[j] = ZERO
+                high = max(high, top)
             else:
-                gained_count, lost_count = _differ(
-                    slot, nodes, heads[slot], chain, ends, added, starts, counts, payload, slot_of, places, tops, words,
-                    entries, changed, log_places, log_words, lost, gained, lost_at, gained_at,
+                near, low, high = _look_ahead(
+                    slot, firsts, nexts, starts, payload, covers, slot_of, spans, ahead
                 )  # fmt: skip
-                if places[slot] < 0 and gained_count:
-                    spared -= 1
-                    places[slot] = spare[spared]
-                place = places[slot]
-                middle, top = _apply_gains(
-                    words, place, top, gained, gained_at, gained_count, log_places, log_words, logged
-                )  # fmt: skip
-                logged = _apply_losses(words, place, top, lost, lost_at, lost_count, log_places, log_words, middle)
-            if logged == begin:
+                if heads[slot]:
+                    low, high = _look_at_edges(slot, heads[slot], chain, ends, places, tops, words, low, high)
+            if low >= high:
                 continue
-            more = _weigh_log(log_places, log_words, begin, middle, wide, sizes)
-            less = _weigh_log(log_places, log_words, middle, logged, wide, sizes)
+            if place < 0:
+                spared -= 1
+                place = places[slot] = spare[spared]
+            for j in range(np.uint64(top), np.uint64(high)):
+                words[place, j] = ZERO
+            top = max(top, high)
+            some = ZERO
+            if only_gains:
+                for j in range(np.uint64(low), np.uint64(high)):
+                    row[j] = ZERO
+                for i in range(near):
+                    target = ahead[i]
+                    begin = np.uint64(spans[target, LOW])
+                    shift = np.uint64(spans[target, BEGIN]) - begin
+                    for j in range(begin, np.uint64(spans[target, HIGH])):
+                        row[j] |= log[j + shift]
+                if heads[slot]:
+                    _add_ends(
+                        slot, heads[slot], chain, ends, firsts, nexts, starts, counts, payload, covers, slot_of,
+                        places, tops, words, row,
+                    )  # fmt: skip
+                for j in range(np.uint64(low), np.uint64(high)):
+                    bits = row[j] & ~words[place, j]
+                    words[place, j] |= bits
+                    row[j] = bits
+                    some |= bits
+            else:
+                if heads[slot] == 0:
+                    _unite_band(slot, ahead[:near], places, tops, words, low, high, row)
+                    _add_uncovered(
+                        slot, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words,
+                        low, high, row,
+                    )  # fmt: skip
+                for j in range(np.uint64(low), np.uint64(high)):
+                    bits = row[j]
+                    row[j] ^= words[place, j]
+                    words[place, j] = bits
+                    some |= row[j]
+            if some == ZERO:
+                continue
+            low, high = trim_band(row, low, high)
+            more, less = weigh_band(row, words[place], low, high, wide, sizes)
             while top and words[place, top - 1] == ZERO:
                 top -= 1
+            begin = np.uint64(logged) - np.uint64(low)
+            for j in range(np.uint64(low), np.uint64(high)):
+                log[begin + j] = row[j]
+            spans[slot, LOW] = low
+            spans[slot, HIGH] = high
+            spans[slot, BEGIN] = logged
             changed[found, 0] = slot
-            changed[found, 1] = begin
+            changed[found, 1] = logged
             changed[found, 2] = tops[slot]
             changed[found, 3] = weights[slot]
             changed[found, 4] = weights[slot] - less
-            changed[found, 5] = logged
-            changed[found, 6] = middle
+            changed[found, 5] = low
+            changed[found, 6] = high
             found += 1
-            entries[slot] = found
-            volumes[slot] = logged - begin
+            logged += high - low
             tops[slot] = top
             weights[slot] += more - less
-            for node in nodes:
+            node = firsts[slot]
+            while node >= 0:
                 for e in range(in_starts[node], in_starts[node] + in_counts[node]):
-                    before = slot_of[in_payload[e, 0]]
-                    if before != slot:
-                        rank = ranks[before]
-                        dirty[rank >> 6] |= ONE << np.uint64(rank & 63)
+                    rank = ranks[slot_of[in_payload[e, 0]]]
+                    dirty[rank >> 6] |= ONE << np.uint64(rank & 63)
+                node = nexts[node]
+            # Edges within the slot do not matter: its row is done.
+            dirty[at] &= ~(lowest | (lowest - ONE))
     return dirty.size, spared, logged, found
 
 
@@ -115,142 +157,34 @@ def _list_members(slot, firsts, nexts, members):
 
 
 @kernel
-def _has_many_entries(price, nodes, top, starts, counts, payload, slot_of, volumes):
-    """Whether so many words of the rows ahead have changed that the row had better be computed as a whole."""
-    total = np.int64(0)
-    edges = np.int64(0)
-    for node in nodes:
-        edges += counts[node]
-    for node in nodes:
-        for e in range(starts[node], starts[node] + counts[node]):
-            total += volumes[slot_of[payload[e, 0]]]
-        if total * price > edges * top:
-            return True
-    return False
+def _look_ahead(slot, firsts, nexts, starts, payload, covers, slot_of, spans, ahead):
+    """Writes the slots that make up the row; returns how many, and the band in which they have changed."""
+    near = 0
+    low = np.int64(1) << 40
+    high = np.int64(0)
+    node = firsts[slot]
+    while node >= 0:
+        for e in range(starts[node], starts[node] + covers[node]):
+            target = slot_of[payload[e, 0]]
+            ahead[near] = target
+            near += 1
+            if spans[target, HIGH]:
+                low = min(low, np.int64(spans[target, LOW]))
+                high = max(high, np.int64(spans[target, HIGH]))
+        node = nexts[node]
+    return near, low, high
 
 
 @kernel
-def _log_differences(words, place, top, row, new_top, log_places, log_words, logged):
-    """Writes `row` over the row at `place`, logging the bits gained, then those lost; returns where each log ends."""
-    old = words[place]
-    both = min(top, new_top)
-    gains = ZERO
-    for j in range(both):
-        gains |= row[j] & ~old[j]
-    for j in range(both if gains != ZERO else 0):
-        # Without a branch, which could not be foreseen.
-        bits = row[j] & ~old[j]
-        log_places[logged] = j
-        log_words[logged] = bits
-        logged += np.int64(bits != ZERO)
-    for j in range(both, new_top):
-        log_places[logged] = j
-        log_words[logged] = row[j]
-        logged += np.int64(row[j] != ZERO)
-    middle = logged
-    losses = ZERO
-    for j in range(both):
-        losses |= old[j] & ~row[j]
-    for j in range(both if losses != ZERO else 0):
-        bits = old[j] & ~row[j]
-        log_places[logged] = j
-        log_words[logged] = bits
-        logged += np.int64(bits != ZERO)
-    for j in range(both, top):
-        log_places[logged] = j
-        log_words[logged] = old[j]
-        logged += np.int64(old[j] != ZERO)
-    for j in range(new_top):
-        old[j] = row[j]
-    return middle, logged
-
-
-@kernel
-def _weigh_log(log_places, log_words, begin, end, wide, sizes):
-    total = np.int64(0)
-    several = ZERO
-    for i in range(begin, end):
-        total += count_ones(log_words[i])
-        several |= log_words[i] & wide[log_places[i]]
-    if several != ZERO:
-        total = np.int64(0)
-        for i in range(begin, end):
-            total += weigh_word(log_words[i], log_places[i], wide, sizes)
-    return total
-
-
-@kernel
-def _differ(
-    slot, nodes, own, chain, ends, added, starts, counts, payload, slot_of, places, tops, words,
-    entries, changed, log_places, log_words, lost, gained, lost_at, gained_at,
-):  # fmt: skip
-    """Writes what the row may gain to `gained`, in the words `gained_at`, and what it loses if it has it to `lost`.
-
-    Returns how many words each has.
-    """
-    gained_count = 0
-    lost_count = 0
-    for node in nodes:
-        for e in range(starts[node], starts[node] + counts[node]):
-            entry = entries[slot_of[payload[e, 0]]] - 1
-            if entry >= 0:
-                gained_count = _add_log(
-                    log_places, log_words, changed[entry, 1], changed[entry, 6], gained, gained_at, gained_count
-                )  # fmt: skip
-                lost_count = _add_log(
-                    log_places, log_words, changed[entry, 6], changed[entry, 5], lost, lost_at, lost_count
-                )  # fmt: skip
-    edge = own
+def _look_at_edges(slot, edge, chain, ends, places, tops, words, low, high):
+    """The band, widened by what new edges of `slot` may bring."""
     while edge:
         end = ends[edge - 1]
-        if edge <= added:
-            if end == slot or not _has(words, places, tops, slot, end):
-                gained_count = _add_row(slot, end, places, tops, words, gained, gained_at, gained_count)
-        else:
-            if end == slot or not _is_reached(nodes, slot, end, starts, counts, payload, slot_of, places, tops, words):
-                lost_count = _add_row(slot, end, places, tops, words, lost, lost_at, lost_count)
-            entry = entries[end] - 1
-            if entry >= 0:
-                lost_count = _add_log(
-                    log_places, log_words, changed[entry, 6], changed[entry, 5], lost, lost_at, lost_count
-                )  # fmt: skip
+        if not _has(words, places, tops, slot, end):
+            low = np.int64(0)
+            high = max(high, np.int64(tops[end]), np.int64(end >> 6) + 1)
         edge = chain[edge - 1]
-    if lost_count:
-        lost_count = _keep_reached(
-            nodes, slot, starts, counts, payload, slot_of, places, tops, words, lost, lost_at, lost_count
-        )  # fmt: skip
-    return gained_count, lost_count
-
-
-@kernel
-def _add_log(log_places, log_words, begin, end, row, row_at, count):
-    for i in range(begin, end):
-        j = log_places[i]
-        if row[j] == ZERO:
-            row_at[count] = j
-            count += 1
-        row[j] |= log_words[i]
-    return count
-
-
-@kernel
-def _add_row(slot, end, places, tops, words, row, row_at, count):
-    """Adds the slot `end` and its row."""
-    if end != slot:
-        place = places[end]
-        for j in range(tops[end]):
-            word = words[place, j]
-            if word != ZERO:
-                if row[j] == ZERO:
-                    row_at[count] = j
-                    count += 1
-                row[j] |= word
-    at = end >> 6
-    if row[at] == ZERO:
-        row_at[count] = at
-        count += 1
-    row[at] |= ONE << np.uint64(end & 63)
-    return count
+    return low, high
 
 
 @kernel
@@ -260,72 +194,71 @@ def _has(words, places, tops, slot, end):
 
 
 @kernel
-def _is_reached(nodes, slot, end, starts, counts, payload, slot_of, places, tops, words):
-    """Whether an edge of the nodes leads to `end`, or to what reaches it."""
-    for node in nodes:
-        for e in range(starts[node], starts[node] + counts[node]):
-            target = slot_of[payload[e, 0]]
-            if target == end or (target != slot and _has(words, places, tops, target, end)):
-                return True
-    return False
+def _add_ends(
+    slot, edge, chain, ends, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words, row
+):  # fmt: skip
+    """Adds to `row` the ends of new edges that the slot does not have, and what they reach."""
+    while edge:
+        end = ends[edge - 1]
+        if not _has(words, places, tops, slot, end):
+            if end != slot:
+                place = places[end]
+                for j in range(np.uint64(tops[end])):
+                    row[j] |= words[place, j]
+            row[end >> 6] |= ONE << np.uint64(end & 63)
+            node = firsts[slot]
+            while node >= 0:
+                for e in range(starts[node] + covers[node], starts[node] + counts[node]):
+                    if slot_of[payload[e, 0]] == end:
+                        _cover(node, e, starts, payload, covers)
+                node = nexts[node]
+        edge = chain[edge - 1]
 
 
 @kernel
-def _keep_reached(nodes, slot, starts, counts, payload, slot_of, places, tops, words, lost, lost_at, count):
-    """Takes out of `lost` what the nodes still reach; returns how many words are left."""
-    for node in nodes:
-        for e in range(starts[node], starts[node] + counts[node]):
-            target = slot_of[payload[e, 0]]
-            lost[target >> 6] &= ~(ONE << np.uint64(target & 63))
-            top = tops[target] if target != slot else 0
+def _unite_band(slot, ahead, places, tops, words, low, high, row):
+    """Writes to `row`, within the band, the slots ahead and what they reach."""
+    for j in range(np.uint64(low), np.uint64(high)):
+        row[j] = ZERO
+    for target in ahead:
+        at = np.int64(target >> 6)
+        if low <= at < high:
+            bit = ONE << np.uint64(target & 63)
+            if row[at] & bit != ZERO:
+                continue
+            row[at] |= bit
+        if target != slot:
             place = places[target]
-            left = 0
-            for i in range(count):
-                j = lost_at[i]
-                word = lost[j]
-                if j < top:
-                    word &= ~words[place, j]
-                    lost[j] = word
-                lost_at[left] = j
-                left += word != ZERO
-            count = left
-            if count == 0:
-                return 0
-    return count
+            for j in range(np.uint64(low), np.uint64(min(high, np.int64(tops[target])))):
+                row[j] |= words[place, j]
 
 
 @kernel
-def _apply_gains(words, place, top, row, row_at, count, log_places, log_words, logged):
-    """Sets the bits of `row` that are not set, and makes it zeros again; returns where the log ends, and the top."""
-    for i in range(count):
-        j = np.int64(row_at[i])
-        bits = row[j]
-        row[j] = ZERO
-        if j < top:
-            bits &= ~words[place, j]
-        if bits == ZERO:
-            continue
-        while top <= j:
-            words[place, top] = ZERO
-            top += 1
-        words[place, j] |= bits
-        log_places[logged] = j
-        log_words[logged] = bits
-        logged += 1
-    return logged, top
+def _add_uncovered(
+    slot, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words, low, high, row
+):  # fmt: skip
+    """Adds to `row`, within the band, ends of edges that were reached in another way until now."""
+    node = firsts[slot]
+    while node >= 0:
+        for e in range(starts[node] + covers[node], starts[node] + counts[node]):
+            target = slot_of[payload[e, 0]]
+            at = np.int64(target >> 6)
+            bit = ONE << np.uint64(target & 63)
+            if low <= at < high and row[at] & bit == ZERO:
+                row[at] |= bit
+                if target != slot:
+                    place = places[target]
+                    for j in range(np.uint64(low), np.uint64(min(high, np.int64(tops[target])))):
+                        row[j] |= words[place, j]
+                _cover(node, e, starts, payload, covers)
+        node = nexts[node]
 
 
 @kernel
-def _apply_losses(words, place, top, row, row_at, count, log_places, log_words, logged):
-    """Clears the bits of `row` that are set, and makes it zeros again; returns where the log ends."""
-    for i in range(count):
-        j = row_at[i]
-        bits = row[j]
-        row[j] = ZERO
-        bits = bits & words[place, j] if j < top else ZERO
-        if bits != ZERO:
-            words[place, j] ^= bits
-            log_places[logged] = j
-            log_words[logged] = bits
-            logged += 1
-    return logged
+def _cover(node, edge, starts, payload, covers):
+    """Puts an edge among those that make up the row."""
+    place = starts[node] + covers[node]
+    end = payload[edge, 0]
+    payload[edge, 0] = payload[place, 0]
+    payload[place, 0] = end
+    covers[node] += 1

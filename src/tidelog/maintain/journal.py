@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidelog.backends.protocol import Backend, Facts
+from tidelog.maintain.materialize import naming
 from tidelog.plan.nodes import ClosedRelation, Version
 
 
@@ -54,7 +55,8 @@ class Journal:
 
     def close(self, closed: ClosedRelation, came: Facts, went: Facts) -> None:
         """Takes edges that came and went into a closure."""
-        appeared, vanished = self._backend.close(closed, came, went)
+        with naming(closed):
+            appeared, vanished = self._backend.close(closed, came, went)
         self._closures.append((closed, came, went))
         self.note(closed.closure.relation, appeared, vanished)
 

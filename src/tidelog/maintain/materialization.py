@@ -14,7 +14,7 @@ from tidelog.errors import EvaluationError
 from tidelog.facts.change import Change, NetDelta, Outcome, difference, net_delta
 from tidelog.facts.columns import empty_table
 from tidelog.maintain.journal import Journal, Net
-from tidelog.maintain.materialize import Run, materialize
+from tidelog.maintain.materialize import CannotClose, Run, materialize
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.maintain.update import Update
@@ -49,6 +49,10 @@ class Materialization:
             self._leave_out({name for name in self._linear if statistics.rows(given_to(name), Version.FULL)})
             try:
                 self._seconds = dict(materialize(self._plan, self._backend, self._limits, self._observer))
+            except CannotClose as too_large:
+                self._forget_what_follows()
+                self._leave_out({too_large.relation})
+                self.materialize()
             except BaseException:
                 self._forget_what_follows()
                 raise
@@ -105,6 +109,10 @@ class Materialization:
         journal = Journal(self._backend)
         try:
             self._update(nets, journal)
+        except CannotClose as too_large:
+            self._distrusted |= journal.take_back()
+            self._leave_out({too_large.relation})
+            return self._take_in(change)
         except BaseException:
             self._distrusted |= journal.take_back()
             raise

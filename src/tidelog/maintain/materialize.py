@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import monotonic
 
 from tidelog.backends.protocol import Backend
+from tidelog.facts.closure import ClosureTooLarge
 from tidelog.maintain.limits import Usage, check_limits, memory_in_use
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
@@ -38,6 +40,23 @@ def materialize(
         rounds, rows = run.evaluate(number, stratum)
         observer.stratum_finished(number, rounds, rows)
     return run.seconds
+
+
+class CannotClose(Exception):
+    """A closure takes too much room in compact form: its relation must be computed by rules."""
+
+    def __init__(self, relation: str) -> None:
+        super().__init__(relation)
+        self.relation = relation
+
+
+@contextmanager
+def naming(closed: ClosedRelation) -> Iterator[None]:
+    """A block that closes a relation; where that takes too much room, CannotClose says which."""
+    try:
+        yield
+    except ClosureTooLarge as reason:
+        raise CannotClose(closed.closure.relation) from reason
 
 
 class Run:
@@ -91,8 +110,10 @@ class Run:
     def _close(self, closed: ClosedRelation) -> int:
         """Computes a closure that has no rows yet; how many it has then."""
         edges = self._backend.facts(closed.edges)
-        appeared, _ = self._backend.close(closed, edges, edges.none())
-        self.rows += len(appeared)
+        with naming(closed):
+            appeared, _ = self._backend.close(closed, edges, edges.none())
+        if closed.is_written_out:
+            self.rows += len(appeared)
         return len(appeared)
 
     def _filled(self, given: tuple[RulePlan, ...]) -> Iterator[RulePlan]:
@@ -127,7 +148,8 @@ class Run:
         for module in stratum.modules:
             edges = self._backend.delta(module.edges)
             if len(edges) and module.taking is not None:
-                appeared, _ = self._backend.close(module, edges, edges.none())
+                with naming(module):
+                    appeared, _ = self._backend.close(module, edges, edges.none())
                 self._backend.mark(module.closure.relation, appeared)
                 self._backend.derive([module.taking])
         return {**delta, **self._backend.advance(closed)}

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tidelog.errors import LimitError, UsageError
 from tidelog.facts import closure as closures
-from tidelog.facts import reach_rows
 from tidelog.facts import transitive as module
+from tidelog.facts.closure import ClosureTooLarge
+from tidelog.facts.reach_rows import ListRows
 from tidelog.facts.transitive import Form, TransitiveClosure
 from unit.facts.closure_model import Checked, rows_of, scripts, transitive, tuples
 from unit.kernels.forms import TIERS, tier
@@ -35,25 +36,18 @@ def test_each_update_gives_the_closure_and_the_difference(form, name, script):
 
 
 @pytest.mark.parametrize("name", TIERS)
-@pytest.mark.parametrize("price", [0, 1 << 20])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(scripts(9))
-def test_following_changed_words_and_computing_whole_rows_give_the_same(price, name, script):
-    usual, reach_rows.LOG_PRICE = reach_rows.LOG_PRICE, price
-    try:
-        with tier(name):
-            checked = Checked(TransitiveClosure(form=Form.BITS), transitive)
-            # All nodes are there from the start, so that later changes can leave the components as they are.
-            checked.update([(group, 1000 * node + 7, 9999) for group in (0, 3) for node in range(9)])
-            for added, removed in script:
-                checked.update(added, removed)
-    finally:
-        reach_rows.LOG_PRICE = usual
+def test_changes_between_known_nodes_are_followed(name, script):
+    with tier(name):
+        checked = Checked(TransitiveClosure(form=Form.BITS), transitive)
+        # All nodes are there from the start, so that later changes can leave the components as they are.
+        checked.update([(group, 1000 * node + 7, 9999) for group in (0, 3) for node in range(9)])
+        for added, removed in script:
+            checked.update(added, removed)
 
 
-@pytest.mark.parametrize("price", [0, 3, 1 << 20])
-def test_many_changes_of_an_acyclic_graph_are_followed(price, monkeypatch):
-    monkeypatch.setattr(reach_rows, "LOG_PRICE", price)
+def test_many_changes_of_an_acyclic_graph_are_followed():
     random = np.random.default_rng(7)
     ends = np.sort(random.permuted(np.tile(np.arange(150), (400, 1)), axis=1)[:, :2], axis=1)
     every = [(0, int(a), int(b)) for a, b in ends]
@@ -166,6 +160,22 @@ def test_a_closure_that_is_too_large_is_refused_and_nothing_has_changed():
         checked.closure.update(rows_of(edges(*((n, n + 1) for n in range(100)))), rows_of(few))
     checked.compare(transitive(few))
     checked.update(edges((3, 4)))
+
+
+def test_a_closure_that_will_be_too_large_is_refused_before_it_is_computed(monkeypatch):
+    monkeypatch.setattr(module, "FEW_BYTES", 0)
+    monkeypatch.setattr(ListRows, "compute", None)
+    closure = TransitiveClosure(most_bytes=1 << 10)
+    with pytest.raises(ClosureTooLarge, match="compact form"):
+        closure.update(rows_of(edges(*((n, n + 1) for n in range(200)))), NONE)
+    assert closure.count == 0
+
+
+def test_a_closure_of_many_nodes_and_few_pairs_is_kept_as_lists(monkeypatch):
+    monkeypatch.setattr(module, "FEW_BYTES", 0)
+    checked = Checked(TransitiveClosure(most_bytes=1 << 10), transitive)
+    checked.update(edges(*((n, n + 1) for n in range(0, 160, 2))))
+    assert not checked.closure._rows.words.size
 
 
 def test_a_delta_of_an_earlier_update_is_refused():

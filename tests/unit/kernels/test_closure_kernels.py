@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tidelog.kernels.closure import common_weight, count_ones, lacking_slots, row_has, row_slots
 from tidelog.kernels.components import UNSEEN, mark_ancestors, strong_components
-from tidelog.kernels.edges import find_new_edges, remove_edges
+from tidelog.kernels.edges import FIRST, PRESENT, find_new_edges, remove_edges
 from unit.kernels.forms import run_both
 
 SLOTS = 200
@@ -85,11 +85,16 @@ def test_edges_are_added_and_removed_once(present, batch):
     new = [edge for edge, flag in zip(batch, flags, strict=True) if flag]
     assert sorted(new) == sorted(set(batch) - set(present))
     assert not heads.any()
-    held = blocks(present)
-    run_both(remove_edges, sources, targets, *held, heads, *marks(batch)[1:], flags)
-    gone = [edge for edge, flag in zip(batch, flags, strict=True) if flag]
-    assert sorted(gone) == sorted(set(batch) & set(present))
+    starts, counts, payload = held = blocks(present)
+    covers = counts // 2
+    first = {(node, end) for node in range(7) for end in payload[starts[node] :][: covers[node], 0].tolist()}
+    found = np.empty(len(batch), np.int8)
+    run_both(remove_edges, sources, targets, starts, counts, covers, payload, heads, *marks(batch)[1:], found)
+    gone = {kind: [edge for edge, flag in zip(batch, found, strict=True) if flag == kind] for kind in (PRESENT, FIRST)}
+    assert sorted(gone[FIRST]) == sorted(set(batch) & first)
+    assert sorted(gone[PRESENT]) == sorted(set(batch) & set(present) - first)
     assert edges_in(*held) == set(present) - set(batch)
+    assert edges_in(starts, covers, payload) == first - set(batch)
     assert not heads.any()
 
 

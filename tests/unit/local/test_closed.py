@@ -7,7 +7,9 @@ import pytest
 
 import tidelog
 from tidelog.analysis.checked import ClosureGroup, ClosureKind
+from tidelog.backends.local import closed as module
 from tidelog.backends.local.closed import ClosedIndex, ClosedTable
+from tidelog.errors import EvaluationError, UsageError
 from tidelog.facts.fact_set import FactSet
 from tidelog.maintain.protocol import Maintenance
 from tidelog.plan.nodes import ClosedRelation, Version
@@ -111,6 +113,38 @@ def test_what_an_update_changed_can_be_read_after_the_next_one():
     assert as_set(table.rows()) == {(4, 5)}
 
 
+@kinds
+@pytest.mark.parametrize("came", [[(1, 2), (3, 4)], [(2, 3), (7, 8)], [(3, 1)]], ids=str)
+def test_ends_of_what_an_update_changed_are_known_without_the_pairs(kind, came):
+    table = closed_table(kind)
+    table.update(facts([(1, 2), (3, 4), (4, 5)]), facts([]))
+    for change in table.update(facts(came), facts([(4, 5)])):
+        sources, targets = change.project((0,)), change.project((1,))
+        assert change.project((0, 1)) is None
+        pairs = as_set(change.rows)
+        assert as_set(sources) == {(x,) for x, _ in pairs}
+        assert targets is None or as_set(targets) == {(y,) for _, y in pairs}
+        assert change.project((0,)) is None, "the rows are there now"
+
+
+def test_ends_come_with_their_groups():
+    table = closed_table(ClosureKind.SYMMETRIC, arity=3, source=0, target=2, group=(1,))
+    appeared, _ = table.update(facts([(1, 7, 2), (2, 8, 3)], 3), facts([], 3))
+    assert as_set(appeared.project((1, 0))) == {(7, 1), (7, 2), (8, 2), (8, 3)}
+    assert as_set(appeared.project((2, 1))) == {(1, 7), (2, 7), (2, 8), (3, 8)}
+
+
+def test_too_many_pairs_are_not_kept_for_who_did_not_read_them(monkeypatch):
+    monkeypatch.setattr(module, "MOST_KEPT", 3)
+    table = closed_table(ClosureKind.TRANSITIVE)
+    many, _ = table.update(facts([(1, 2), (2, 3), (3, 4)]), facts([]))
+    few, _ = table.update(facts([(8, 9)]), facts([]))
+    table.update(facts([(9, 10)]), facts([]))
+    assert as_set(few.rows) == {(8, 9)}
+    with pytest.raises(UsageError, match="changed since"):
+        _ = many.rows
+
+
 def test_rows_written_out_are_those_of_now():
     table = closed_table(ClosureKind.TRANSITIVE)
     table.update(facts([(1, 2)]), facts([]))
@@ -141,6 +175,16 @@ READERS = {
     "compared": "q(x, y) :- v(x), p(x, y), y > x.",
     "counted": "q(x, n) :- v(x), n = count : { p(x, _) }.",
     "counted as a whole": "q(n, m) :- n = count : { p(_, _) }, m = sum y : { p(_, y) }.",
+    "counted by target": "q(x, n) :- v(x), n = count : { p(_, x) }.",
+    "counted from a constant": "q(n, m) :- n = count : { p(3, _) }, m = count : { p(_, 4) }.",
+    "least and greatest": "q(x, m) :- v(x), m = min y : { p(x, y) }. q(x, m) :- v(x), m = max y : { p(y, x) }.",
+    "summed": "q(x, m) :- v(x), m = sum y : { p(x, y) }.",
+    "averaged": "q(x, n) :- v(x), m = mean y : { p(x, y) }, n = ftoi(m * 100).",
+    "counted if allowed": "q(x, n) :- v(x), n = count : { p(x, _), e(_, x) }.",
+    "summed if allowed": "q(x, m) :- e(x, _), m = sum y : { v(x), p(x, y) }.",
+    "of the same value": "q(x, n) :- v(x), n = count : { p(x, x) }.",
+    "of both ends": "q(x, n) :- v(x), v(y), n = count : { p(x, y) }.",
+    "of an expression": "q(x, m) :- v(x), m = sum y * 2 : { p(x, y) }.",
     "greatest": "q(x, m) :- v(x), m = max y : { p(x, y), y < 5 }.",
     "recursive": "q(x, y) :- v(x), p(x, y). q(y, x) :- q(x, y), p(y, x).",
     "joined with itself": "q(x, z) :- p(x, y), p(z, y), x < z.",
@@ -149,8 +193,9 @@ READERS = {
 }
 
 
+@pytest.mark.parametrize("symmetric", ["", "p(x, y) :- p(y, x).\n"], ids=["transitive", "symmetric"])
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
-def test_rules_read_a_compact_closure_as_they_read_stored_rows(reader):
+def test_rules_read_a_compact_closure_as_they_read_stored_rows(reader, symmetric):
     start = {"e": [(1, 2), (2, 3), (3, 1), (3, 4), (6, 5)], "v": [(x,) for x in range(1, 8)]}
     changes = [
         ({"e": [(4, 5)]}, {"e": [(3, 1)]}),
@@ -160,7 +205,7 @@ def test_rules_read_a_compact_closure_as_they_read_stored_rows(reader):
     ]
     histories = []
     for modules in (True, False):
-        db = tidelog.open(tidelog.parse(RULES + reader), maintenance=Maintenance(modules=modules))
+        db = tidelog.open(tidelog.parse(RULES + symmetric + reader), maintenance=Maintenance(modules=modules))
         for relation, rows in start.items():
             db.insert(relation, rows)
         history = [sorted(db["q"])]
@@ -170,3 +215,46 @@ def test_rules_read_a_compact_closure_as_they_read_stored_rows(reader):
         histories.append(history)
     assert histories[0] == histories[1]
     assert any(histories[0])
+
+
+NAMED = """
+.decl e(x: symbol, y: symbol)
+.decl same(x: symbol, y: symbol)
+same(x, y) :- e(x, y).
+same(x, y) :- same(y, x).
+same(x, z) :- same(x, y), same(y, z).
+.decl first(x: symbol, y: symbol)
+first(x, y) :- e(x, _), y = min z : { same(x, z) }.
+"""
+
+
+def test_the_least_text_of_a_component_is_found():
+    db = tidelog.open(tidelog.parse(NAMED))
+    db.insert("e", [("b", "c"), ("c", "a"), ("z", "y"), ("é", "e")])
+    assert sorted(db["first"]) == [("b", "a"), ("c", "a"), ("z", "y"), ("é", "e")]
+    db.insert("e", [("y", "b")])
+    assert sorted(db["first"]) == [("b", "a"), ("c", "a"), ("y", "a"), ("z", "a"), ("é", "e")]
+
+
+def test_a_sum_out_of_range_matters_only_where_it_is_asked_for():
+    db = tidelog.open(tidelog.parse(RULES + "q(x, m) :- v(x), m = sum y : { p(x, y) }."))
+    db.insert("e", [(1, 2**63 - 1), (1, 5), (2, 3)])
+    db.insert("v", [(2,), (3,)])
+    assert sorted(db["q"]) == [(2, 3), (3, 0)]
+    with pytest.raises(EvaluationError, match="range of number for x = 1"):
+        db.insert("v", [(1,)])
+    assert sorted(db["q"]) == [(2, 3), (3, 0)]
+
+
+def test_aggregates_of_a_large_component_take_no_pairs():
+    db = tidelog.open(
+        tidelog.parse(
+            RULES
+            + "p(x, y) :- p(y, x). q(x, m) :- v(x), m = min y : { p(x, y) }. q(x, n) :- v(x), n = count : { p(x, _) }."
+        )
+    )
+    size = 20_000
+    db.insert("e", [(n, n + 1) for n in range(size - 1)])
+    db.insert("v", [(5,), (7,)])
+    assert sorted(db["q"]) == [(5, 0), (5, size), (7, 0), (7, size)]
+    assert len(db["p"]) == size * size

@@ -100,9 +100,12 @@ class LocalBackend:
         return pa.Table.from_batches(batches, schema=arrow_schema(schema))
 
     def clear(self, relation: str) -> FactSet:
-        rows = self._store.read(relation, Version.FULL)
-        stored = self._store.relations[relation]
-        held = FactSet(rows, stored.membership if stored.has_membership else None)
+        table, stored = self._store.compact(relation), self._store.relations[relation]
+        if table is not None:
+            held = table.facts()
+        else:
+            rows = self._store.read(relation, Version.FULL)
+            held = FactSet(rows, stored.membership if stored.has_membership else None)
         self._store.clear(relation)
         self._bodies = {key: known for key, known in self._bodies.items() if relation not in known[2]}
         self._team.forget()
@@ -153,7 +156,7 @@ class LocalBackend:
         return appeared, vanished
 
     def mark(self, relation: str, facts: FactSet) -> None:
-        self._store.marked[relation] = facts.rows
+        self._store.marked[relation] = facts
 
     def oldest(self, facts: Mapping[str, FactSet]) -> tuple[dict[str, FactSet], dict[str, FactSet]]:
         ages = {name: self._store.ages_of(name, each.rows) for name, each in facts.items()}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tidelog.analysis.checked import ClosureKind
 from tidelog.backends.local.indexes import Index, Matches
-from tidelog.facts.closure import Closure
+from tidelog.facts.closure import Closure, End
 from tidelog.facts.equivalence import SymmetricClosure
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows, RowSet
@@ -19,6 +19,9 @@ from tidelog.facts.transitive import TransitiveClosure
 from tidelog.plan.nodes import ClosedRelation, Version
 
 Columns = npt.NDArray[np.int64]
+
+MOST_KEPT = 1 << 24
+"""Pairs of one delta that are written out for whoever still holds it when the closure changes again."""
 
 
 class ClosedTable:
@@ -41,14 +44,19 @@ class ClosedTable:
         """How many rows there are."""
         return self._closure.count
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The columns of source and target."""
+        return int(self._ends[0]), int(self._ends[1])
+
     def update(self, came: FactSet, went: FactSet) -> tuple[FactSet, FactSet]:
         """Takes edges that came and went; returns the rows that appeared and vanished."""
         self._keep_promises()
         delta = self._closure.update(self._numbered(came.rows), self._numbered(went.rows))
         self._picture = None
         return (
-            self._promise(delta.appeared_count, delta.appeared),
-            self._promise(delta.vanished_count, delta.vanished),
+            self._promise(delta.appeared_count, delta.appeared, delta.appeared_ends),
+            self._promise(delta.vanished_count, delta.vanished, delta.vanished_ends),
         )
 
     def contains(self, rows: Rows) -> Mask:
@@ -59,6 +67,10 @@ class ClosedTable:
         triples = np.column_stack([numbers, rows[:, self._ends]])
         found[known] = self._closure.contains(np.ascontiguousarray(triples[known]))
         return found
+
+    def facts(self) -> FactSet:
+        """All rows, written out when somebody reads them; good until the next update."""
+        return FactSet.later(self.size, self.arity, self.rows)
 
     def rows(self) -> Rows:
         """All rows."""
@@ -91,26 +103,63 @@ class ClosedTable:
 
     def neighbours(self, rows: Rows, key: tuple[int, ...], columns: Columns) -> Matches:
         """For each of `rows`, whose `columns` hold the key, what stands at the other end."""
+        keys, is_forward = self._keys(rows, key, columns)
+        begins, lengths, payload = self._closure.successors(keys) if is_forward else self._closure.predecessors(keys)
+        return Matches(begins, lengths, payload, int(lengths.sum()))
+
+    def count_neighbours(self, rows: Rows, key: tuple[int, ...], columns: Columns) -> npt.NDArray[np.int64]:
+        """For each of `rows`, whose `columns` hold the key, how many are at the other end; without a key all pairs."""
+        if not key:
+            return np.full(rows.shape[0], self.size, np.int64)
+        keys, is_forward = self._keys(rows, key, columns)
+        return self._closure.count_successors(keys) if is_forward else self._closure.count_predecessors(keys)
+
+    def classes(self, rows: Rows, key: tuple[int, ...], columns: Columns) -> npt.NDArray[np.int32]:
+        """For each of `rows`, whose `columns` hold the key, a number below `class_bound`, or -1 if it has no
+        neighbours; rows of the same number have the same."""
+        return self._closure.classes(self._keys(rows, key, columns)[0])
+
+    @property
+    def class_bound(self) -> int:
+        """A number above those of all classes."""
+        return self._closure.class_bound
+
+    def _keys(self, rows: Rows, key: tuple[int, ...], columns: Columns) -> tuple[Rows, bool]:
+        """(group, node) of each of `rows`, whose `columns` hold the key, and whether the node is the source."""
         places = {column: int(place) for column, place in zip(key, columns, strict=True)}
         numbers = self._find_groups(rows, np.array([places[int(column)] for column in self._group], np.int64))
         source, target = self._ends.tolist()
         is_forward = source in places
-        nodes = rows[:, places[source if is_forward else target]]
-        keys = np.column_stack([numbers, nodes]).astype(np.int32)
+        keys = np.column_stack([numbers, rows[:, places[source if is_forward else target]]]).astype(np.int32)
         keys[numbers < 0] = -1
-        begins, lengths, payload = self._closure.successors(keys) if is_forward else self._closure.predecessors(keys)
-        return Matches(begins, lengths, payload, int(lengths.sum()))
+        return keys, is_forward
 
-    def _promise(self, count: int, expand: Callable[[], Rows]) -> FactSet:
+    def _promise(self, count: int, expand: Callable[[], Rows], ends: Callable[[End], Rows | None]) -> FactSet:
         """Facts that are written out when somebody reads them, or before the closure forgets them."""
-        facts = FactSet.later(count, self.arity, lambda: self._rows_of(expand()))
+
+        def project(columns: tuple[int, ...]) -> Rows | None:
+            return self._project(columns, ends)
+
+        facts = FactSet.later(count, self.arity, lambda: self._rows_of(expand()), project)
         self._promised.append(weakref.ref(facts))
         return facts
 
+    def _project(self, columns: tuple[int, ...], ends: Callable[[End], Rows | None]) -> Rows | None:
+        """What stands in `columns` of pairs of which `ends` are known, if they are of one end."""
+        asked = [end for end in End if int(self._ends[end]) in columns]
+        nodes = ends(asked[0]) if len(asked) == 1 else None
+        if nodes is None:
+            return None
+        groups = self._groups.rows[nodes[:, 0]] if self._group.size else nodes
+        places = {int(column): groups[:, number] for number, column in enumerate(self._group)}
+        places[int(self._ends[asked[0]])] = nodes[:, 1]
+        return np.column_stack([places[column] for column in columns])
+
     def _keep_promises(self) -> None:
+        """Writes out what was promised and is still held, but for what is too much: reading that is an error then."""
         for reference in self._promised:
             facts = reference()
-            if facts is not None:
+            if facts is not None and len(facts) <= MOST_KEPT:
                 _ = facts.rows
         self._promised.clear()
 

@@ -56,6 +56,8 @@ def aggregate_groups(
 
 def _extreme(function: AggregateFunction, groups: Ids, count: int, column: Ids, kind: Kind, values: Values) -> Ids:
     """The id of the least or greatest value of each group; anything for a group without rows."""
+    if kind in RANGES and column.size:
+        return _extreme_integers(function, groups, count, values.numbers(kind, column), kind, values)
     different, where = np.unique(column, return_inverse=True)
     if kind is Kind.SYMBOL:
         texts: list[str] = values.decode(kind, different).to_pylist()
@@ -68,6 +70,15 @@ def _extreme(function: AggregateFunction, groups: Ids, count: int, column: Ids, 
     (np.minimum if function is AggregateFunction.MIN else np.maximum).at(best, groups, ranks[where])
     by_rank = different[order]
     return by_rank[np.clip(best, 0, order.size - 1)] if order.size else np.zeros(count, np.int32)
+
+
+def _extreme_integers(
+    function: AggregateFunction, groups: Ids, count: int, numbers: Numbers, kind: Kind, values: Values
+) -> Ids:
+    # A group without rows gets a value that is there already.
+    best = np.full(count, numbers.max() if function is AggregateFunction.MIN else numbers.min(), numbers.dtype)
+    (np.minimum if function is AggregateFunction.MIN else np.maximum).at(best, groups, numbers)
+    return values.identify(kind, best)
 
 
 def _sum_integers(kind: Kind, groups: Ids, count: int, numbers: Numbers, values: Values) -> Groups:

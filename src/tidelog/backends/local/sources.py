@@ -140,6 +140,10 @@ class ScanSource:
     def _rows(self, evaluation: Evaluation) -> tuple[Rows, dict[int, int]]:
         """The rows to read, and which column of them each column of the relation is."""
         if not self._is_looked_up:
+            columns = tuple(column for _, column in self.names)
+            projected = self._projected(columns, evaluation)
+            if projected is not None:
+                return projected, {column: number for number, column in enumerate(columns)}
             rows = evaluation.store.read(self.scan.relation, self.scan.version)
             if self.scan.columns[-1:] == (AGE,):
                 rows = _with_ages(rows, evaluation.store.relations[self.scan.relation])
@@ -152,6 +156,12 @@ class ScanSource:
         if not index.payload_columns:
             rows = np.zeros((matches.total, 1), np.int32)
         return rows, {column: number for number, column in enumerate(index.payload_columns)}
+
+    def _projected(self, columns: tuple[int, ...], evaluation: Evaluation) -> Rows | None:
+        """Only those columns of marked rows, if that spares writing them out."""
+        if self.scan.version is not Version.MARKED or self.constants or self.equal or AGE in self.scan.columns:
+            return None
+        return evaluation.store.project_marked(self.scan.relation, columns)
 
 
 Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource

@@ -10,6 +10,7 @@ import numpy as np
 from tidelog.backends.local.closed import ClosedIndex, ClosedTable
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
+from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.relation import Clock, Numbers, Relation
 from tidelog.facts.values import Values
@@ -31,7 +32,7 @@ class Store:
         self.relations: dict[str, Relation] = {}
         for schema in schemas.values():
             self.declare(schema)
-        self.marked: dict[str, Rows] = {}
+        self.marked: dict[str, FactSet | Rows] = {}
         self._indexes: dict[tuple[str, tuple[int, ...], bool], Index] = {}
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
@@ -115,7 +116,8 @@ class Store:
     def read(self, relation: str, version: Version) -> Rows:
         """The rows of that version of `relation`, oldest first."""
         if version is Version.MARKED:
-            return self.marked[relation]
+            marked = self.marked[relation]
+            return marked.rows if isinstance(marked, FactSet) else marked
         table = self.compact(relation)
         if table is not None:
             return table.rows()
@@ -126,8 +128,16 @@ class Store:
         table = self.compact(relation)
         return [self.read(relation, Version.FULL)] if table is None else table.pieces()
 
+    def project_marked(self, relation: str, columns: tuple[int, ...]) -> Rows | None:
+        """What stands in these columns of marked rows, each combination at least once, where that takes less than all
+        rows."""
+        marked = self.marked[relation]
+        return marked.project(columns) if isinstance(marked, FactSet) else None
+
     def _bounds(self, relation: str, version: Version) -> tuple[int, int]:
         """The numbers of the first row of that version and the one behind its last; some between may be dead."""
+        if version is Version.MARKED:
+            return 0, len(self.marked[relation])
         table = self.compact(relation)
         stored = self.relations[relation] if table is None else table.picture
         match version:
@@ -137,8 +147,6 @@ class Store:
                 return 0, stored.delta_start
             case Version.DELTA:
                 return stored.delta_start, stored.stored
-            case Version.MARKED:
-                return 0, len(self.marked[relation])
 
     def clear(self, relation: str) -> None:
         """Forgets the rows of `relation` and everything known about them."""

@@ -12,6 +12,7 @@ import numpy as np
 from tidelog.backends.local.aged import AgedLookup
 from tidelog.backends.local.batch import Batch
 from tidelog.backends.local.body import Body, Head
+from tidelog.backends.local.closed_groups import ClosedAggregation
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.matches import Argument
 from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
@@ -38,6 +39,7 @@ from tidelog.backends.local.steps import (
 from tidelog.backends.local.store import Store
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Term, Variable
 from tidelog.plan.nodes import (
+    AGE,
     Antijoin,
     Distinct,
     Extend,
@@ -186,6 +188,8 @@ def _step(
             return Absence(_lookup(scan, bound, names, Sense.SET, store), kept)
         case Antijoin():
             raise AssertionError("only a scan can be negated")
+        case GroupJoin() if (found := _closed_scan(part, store)) is not None:
+            return _closed_aggregation(part, *found, kept, rest, rule, store)
         case GroupJoin(right=right, keys=keys, value=value):
             inner = (*keys, *(sorted(names_in(value) - set(keys)) if value is not None else ()))
             body = _body(parts_of(right), frozenset(), inner, Sense.BAG, rule, store, None)
@@ -193,6 +197,60 @@ def _step(
             return Aggregation(part, body, kind, kept, rest)
         case _:
             assert_never(part)
+
+
+def _closed_scan(node: GroupJoin, store: Store) -> tuple[Scan, tuple[Scan | Distinct, ...]] | None:
+    """The scan of a closed relation that an aggregate is over, and what restricts its groups; None where there is more
+    to it than nodes at the other end."""
+    parts = parts_of(node.right)
+    closed = [part for part in parts if isinstance(part, Scan) and _is_compact(part, store)]
+    if len(closed) != 1:
+        return None
+    (scan,) = closed
+    restrictions = tuple(part for part in parts if part is not scan)
+    table = store.compact(scan.relation)
+    assert table is not None
+    names = {column for column in scan.columns if isinstance(column, str)}
+    others = [number for number, column in enumerate(scan.columns) if not _is_key(column, node.keys)]
+    is_whole = len(others) == len(scan.columns) and node.value is None
+    is_one_end = len(others) == 1 and others[0] in table.ends
+    if not (is_whole or is_one_end) or len(names) != sum(isinstance(column, str) for column in scan.columns):
+        return None
+    if node.value is not None and node.value != Variable(str(scan.columns[others[0]])):
+        return None
+    if not all(_restricts(part, node.keys) for part in restrictions):
+        return None
+    covered = (names & set(node.keys)).union(*map(names_of, restrictions))
+    return (scan, restrictions) if covered == set(node.keys) else None  # type: ignore[return-value]
+
+
+def _is_compact(scan: Scan, store: Store) -> bool:
+    return scan.version is Version.FULL and store.compact(scan.relation) is not None
+
+
+def _is_key(column: str | Constant | None, keys: tuple[str, ...]) -> bool:
+    return isinstance(column, Constant) or column in keys
+
+
+def _restricts(part: Part, keys: tuple[str, ...]) -> bool:
+    """Whether a part has each group once, or not."""
+    match part:
+        case Distinct():
+            return names_of(part) <= set(keys)
+        case Scan(columns=columns, version=Version.FULL | Version.MARKED):
+            return None not in columns and AGE not in columns and names_of(part) <= set(keys)
+        case _:
+            return False
+
+
+def _closed_aggregation(
+    node: GroupJoin, scan: Scan, restrictions: tuple[Scan | Distinct, ...], kept: tuple[str, ...],
+    rest: tuple[Part, ...], rule: RulePlan, store: Store,
+) -> ClosedAggregation:  # fmt: skip
+    plain = _lookup(scan, frozenset(node.keys), (), Sense.SET, store)
+    bodies = tuple(_body((part,), frozenset(), columns_of(part), Sense.SET, rule, store, None) for part in restrictions)
+    kind = kind_of(node.value, rule) if node.value is not None else Kind.NUMBER
+    return ClosedAggregation(node, scan.relation, plain.key, plain.arguments, kind, bodies, kept, rest)
 
 
 def _lookup(scan: Scan, bound: frozenset[str], kept: tuple[str, ...], sense: Sense, store: Store) -> Lookup:
