@@ -1,7 +1,7 @@
 """A pipeline whose drivers are killed: takes how one is to die, compares what it leaves with the oracle.
 
-Each file of changes has a fact of its own, so the facts in the state say which files were taken. Files are taken one
-batch each, in the order of their times.
+Each file of changes has a fact of its own, so the facts in the state say which files were taken. Files are taken in the
+order of their times.
 """
 
 from __future__ import annotations
@@ -68,6 +68,9 @@ master = "local[2]"
 """The options of Java make it start quicker: most of these lives are short."""
 NODES = 6
 START_SECONDS = 180
+STARTED, RESUMED, AT_WORK = " started on ", " taken up again ", "batch "
+"""What a driver says on its way."""
+
 FIRST_MARK = 1_000_000
 """From here on nodes are marks: file n has an edge from and to FIRST_MARK + n."""
 
@@ -76,15 +79,19 @@ Changes = list[tuple[str, Row]]
 
 @dataclass(frozen=True)
 class Death:
-    """How a driver ends: at the `call`th time that it passes `point`, or where there is none, after `seconds`."""
+    """How a driver ends: at the `call`th time that it passes `point`, or where there is none, some `seconds` after it
+    has said what is in `said`."""
 
     victim: str
     point: str = ""
     call: int = 1
     seconds: float = 0.0
+    said: str = STARTED
 
     def __str__(self) -> str:
-        return f"{self.victim} {f'at {self.point} ({self.call})' if self.point else f'after {self.seconds:.1f} s'}"
+        if self.point:
+            return f"{self.victim} at {self.point} ({self.call})"
+        return f"{self.victim} {self.seconds:.1f} s after '{self.said}'"
 
 
 @dataclass
@@ -136,7 +143,11 @@ class MortalPipeline:
         with log.open("wb") as output:
             driver = subprocess.Popen(words, cwd=self.folder, stdout=output, stderr=output)
         try:
-            strike_at = self._started(driver, log) + (death.seconds if death and not death.point else most_seconds)
+            started = wait_for_word(driver, log, STARTED, START_SECONDS)
+            self.javas += filter(is_java, children_of(driver.pid))
+            strike_at = started + most_seconds
+            if death is not None and not death.point:
+                strike_at = wait_for_word(driver, log, death.said, most_seconds) + death.seconds
             while driver.poll() is None and time.monotonic() < strike_at:
                 time.sleep(0.02)
             is_struck = driver.poll() is None
@@ -150,50 +161,51 @@ class MortalPipeline:
         said = log.read_text()
         return Life(is_struck or "killing " in said, driver.returncode, said)
 
-    def _started(self, driver: subprocess.Popen[bytes], log: Path) -> float:
-        """The time when Spark had started."""
-        end = time.monotonic() + START_SECONDS
-        while driver.poll() is None and b" started on " not in log.read_bytes():
-            assert time.monotonic() < end, f"Spark does not start: {log.read_text()}"
-            time.sleep(0.05)
-        self.javas += filter(is_java, children_of(driver.pid))
-        return time.monotonic()
-
     def store(self) -> StateStore:
         return ParquetState(open_files(str(self.folder / "state")), None)  # type: ignore[arg-type]
 
-    def taken(self) -> int:
-        """How many files were taken: that is so many versions after the first, and nothing else is in the state.
+    def batches(self) -> list[list[int]]:
+        """The files that each version after the first took: one, or more that a killed driver had only noted.
 
-        AssertionError if one was lost or taken twice, or if the state is not what the oracle makes of them.
+        AssertionError if one was lost, taken twice or taken before an earlier one.
         """
-        store = self.store()
+        store, before, found = self.store(), set[int](), list[list[int]]()
         versions = store.versions()
-        if not versions:
-            return 0
-        edges = rows_of(store.read_arrow("edge"))
-        count = len([a for a, _ in edges if a >= FIRST_MARK])
-        assert [one.number for one in versions] == list(range(1, count + 2))
-        assert [one.note for one in versions[1:]] == [f"batch {number}" for number in range(count)]
-        expected = self.answers(count)
-        assert edges == expected["edge"]
-        for relation in ("path", "last"):
-            assert rows_of(store.read_arrow(relation)) == expected[relation], relation
-        return count
+        assert [one.number for one in versions] == list(range(1, len(versions) + 1))
+        assert [one.note for one in versions[1:]] == [f"batch {number}" for number in range(len(versions) - 1)]
+        for version in versions[1:]:
+            marks = {a - FIRST_MARK for a, _ in rows_of(store.read_arrow("edge", version.number)) if a >= FIRST_MARK}
+            assert marks > before, f"version {version.number} took no new file"
+            found.append(sorted(marks - before))
+            before = marks
+        assert [file for files in found for file in files] == list(range(len(before)))
+        return found
 
-    def answers(self, count: int) -> dict[str, set[Row]]:
-        """What the oracle makes of the first `count` files."""
+    def taken(self) -> int:
+        """How many files were taken; AssertionError if the state is not what the oracle makes of them."""
+        store = self.store()
+        if store.last() is None:
+            return 0
+        batches = self.batches()
+        expected = self.answers(batches)
+        for relation in ("edge", "path", "last"):
+            assert rows_of(store.read_arrow(relation)) == expected[relation], relation
+        return sum(map(len, batches))
+
+    def answers(self, batches: list[list[int]]) -> dict[str, set[Row]]:
+        """What the oracle makes of files that were taken in these batches; in each, an insert wins."""
         edges = set(self.start)
-        for changes in self.files[:count]:
+        for numbers in batches:
+            changes = [change for number in numbers for change in self.files[number]]
             inserted = {edge for sign, edge in changes if sign == "+"}
             edges = edges - {edge for sign, edge in changes if sign == "-"} | inserted
         return evaluate(CHECKED, {"edge": edges})
 
     def check_outputs(self) -> None:
         """AssertionError unless outputs have the last version, and deltas those of every version, each once."""
-        out, before = self.folder / "out", dict[str, set[Row]]()
-        for number in range(len(self.files) + 1):
-            now = self.answers(number)
+        out, before, batches = self.folder / "out", dict[str, set[Row]](), self.batches()
+        for number in range(len(batches) + 1):
+            now = self.answers(batches[:number])
             for relation in ("path", "last"):
                 expected = {("appeared", *row) for row in now[relation] - before.get(relation, set())}
                 expected |= {("vanished", *row) for row in before.get(relation, set()) - now[relation]}
@@ -207,6 +219,14 @@ class MortalPipeline:
     def end(self) -> None:
         """AssertionError if a Java lives on without its Python."""
         wait_until_gone(self.javas, 60)
+
+
+def wait_for_word(driver: subprocess.Popen[bytes], log: Path, word: str, seconds: float) -> float:
+    """The time when a driver had said a word, or had ended, or when `seconds` were over."""
+    end = time.monotonic() + seconds
+    while driver.poll() is None and time.monotonic() < end and word not in log.read_text():
+        time.sleep(0.02)
+    return time.monotonic()
 
 
 def strike_down(driver: int, victim: str) -> None:

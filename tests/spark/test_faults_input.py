@@ -92,8 +92,8 @@ def test_a_batch_with_other_columns_changes_nothing_and_can_be_repaired(
     change("2.csv", "op,name,weight,b\n+,z,3,4\n")
     code, error = told(capsys, action)
     assert code == 3, error
-    assert "2.csv" in error
-    assert "op, name, weight, b" in error
+    assert "changes" in error
+    assert "weight" in error
     assert version() == 2
     change("2.csv", "op,a,b\n-,x,1\n")
     assert told(capsys, "apply")[0] == 0
@@ -109,6 +109,15 @@ def test_parquet_changes_of_another_type_change_nothing(capsys: pytest.CaptureFi
     assert code == 3, error
     assert "2.parquet" in error
     assert version() == 2
+
+
+def test_columns_in_another_order_are_no_other_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    change("1.csv", "op,a,b\n+,y,2\n", age=60)
+    assert told(capsys, "run")[0] == 0
+    change("2.csv", "op,b,a\n+,3,z\n")
+    code, error = told(capsys, "apply")
+    assert code == 0, error
+    assert output() == {("x", 2), ("y", 3), ("z", 4)}
 
 
 def test_a_line_that_is_no_json_is_an_error_or_put_aside(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,7 +165,7 @@ def test_a_state_that_cannot_be_had_is_said(capsys: pytest.CaptureFixture[str], 
     code, error = told(capsys, "run")
     assert code in (2, 6), error
     assert reason in error
-    assert "fault" not in error
+    assert "a fault in Tidelog" not in error
 
 
 def test_a_state_with_a_damaged_or_missing_file_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,6 +207,17 @@ def test_a_lost_checkpoint_is_said_before_anything_is_taken_again(
     assert code == 2
     assert "under another checkpoint" in error
     assert version() == 2
+
+
+def test_an_output_that_is_added_later_has_deltas_from_then_on(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rules.dl").write_text(PROGRAM + ".decl big(b: number)\nbig(y) :- edge(_, y), y > 1.\n")
+    change("1.csv", "op,a,b\n+,y,2\n")
+    assert told(capsys, "run")[0] == 0
+    Path("pipeline.toml").write_text(PIPELINE + '[outputs.big]\ndeltas = "bigs"\n')
+    change("2.csv", "op,a,b\n+,z,3\n")
+    code, error = told(capsys, "apply")
+    assert code == 0, error
+    assert sorted(one.name for one in Path("bigs").iterdir() if one.is_dir()) == ["version=3", "version=4"]
 
 
 def test_frames_that_do_not_fit_change_nothing(spark: SparkSession, folder: Path) -> None:

@@ -77,3 +77,12 @@ def test_changes_are_kept_true_and_come_back_from_the_state(spark: SparkSession,
     again = tidelog.spark.open(CLOSURE, spark, state=state, tier=Tier.SPARK)
     assert rows_of(again) == after
     assert again.version == 2
+
+
+def test_facts_given_to_a_closure_are_no_edges(spark: SparkSession) -> None:
+    flow = tidelog.spark.open(CLOSURE, spark, inputs={"edge": frame_of(spark, EDGES)}, tier=Tier.SPARK)
+    flow.apply(insert={"path": frame_of(spark, [(0, 4), (7, 0)])})
+    with tidelog.open(CLOSURE) as db:
+        db.insert("edge", EDGES)
+        db.insert("path", [(0, 4), (7, 0)])
+        assert rows_of(flow) == {name: sorted(db[name].rows()) for name in db}

@@ -182,10 +182,10 @@ class Flow:
         """The relations that can be read as of an older version."""
         return frozenset(name for name in self.schemas if self._is_stored(name))
 
-    @property
-    def versions(self) -> tuple[int, ...]:
-        """The versions that the state keeps."""
-        return tuple(one.number for one in self._store.versions()) if self._store is not None else ()
+    def versions_of(self, relation: str) -> tuple[int, ...]:
+        """The versions that the state keeps and that have the rows of a relation."""
+        known = self._store.versions() if self._store is not None else ()
+        return tuple(one.number for one in known if relation in one.tables)
 
     def __getitem__(self, relation: str) -> DataFrame:
         return self.read(relation)

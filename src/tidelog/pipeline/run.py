@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.spark.jobs import JobError
 from tidelog.backends.spark.session import start_session
 from tidelog.checking import check_program
-from tidelog.errors import TidelogError, UsageError
+from tidelog.errors import UsageError
 from tidelog.language.parser import parse_file
 from tidelog.maintain.protocol import SILENT, Observer
+from tidelog.pipeline.arrow_rows import spark_reason
 from tidelog.pipeline.changes import snapshot_frames
 from tidelog.pipeline.config import ChangeKind, ChangeSource, Pipeline
 from tidelog.pipeline.config_file import check_against
@@ -107,7 +109,9 @@ def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
             pipeline, checked, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer
         )
     except Exception as reason:
-        if isinstance(reason, TidelogError) or is_alive(spark):
+        if is_alive(spark):
+            if isinstance(reason, Py4JJavaError):
+                raise JobError(f"Spark could not run a job: {spark_reason(str(reason))}") from reason
             raise
         raise JobError(
             "Spark has ended in the middle of the work: it was killed, or had no memory left\n"

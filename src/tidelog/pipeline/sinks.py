@@ -76,7 +76,6 @@ class Sinks:
 
     def catch_up(self) -> None:
         """Writes the deltas of versions that were committed and not written, as after a crash."""
-        numbers = self._flow.versions
         for relation, output in self._outputs.items():
             if not output.deltas:
                 continue
@@ -84,7 +83,7 @@ class Sinks:
             last = _mark(output.deltas) if is_marked else self._flow.version - 1
             if not last:
                 _set_mark(output, 0)  # before there is anything else, so that a crash leaves a folder known as ours
-            for number in (number for number in numbers if number > last):
+            for number in (number for number in self._flow.versions_of(relation) if number > last):
                 appeared, vanished = self._flow.deltas(relation, number)
                 self._write_delta(appeared, vanished, output, number)
                 _set_mark(output, number)

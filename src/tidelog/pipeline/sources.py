@@ -21,6 +21,9 @@ from tidelog.schema import Kind, Schema
 CSV_OPTIONS = {"header": "true", "escape": '"', "enforceSchema": "false", "mode": "PERMISSIVE"}
 JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
 
+AGES = "36500d"
+"""How much older than others a file that arrives may be: Spark would leave it out without a word after a week."""
+
 
 def read_source(spark: SparkSession, source: Source, schema: Schema) -> DataFrame:
     """All rows of `source` as rows of the relation; InputError where there is nothing or it does not fit.
@@ -51,7 +54,7 @@ def load_stream(spark: SparkSession, source: Source, schema: Schema, files: int,
     """The rows that arrive in a folder, as they are there."""
     try:
         reader: DataStreamReader = spark.readStream.format(source.format.value).options(**options_of(source))
-        reader = reader.option("maxFilesPerTrigger", files)
+        reader = reader.option("maxFilesPerTrigger", files).option("maxFileAge", source.options.get("maxFileAge", AGES))
         match source.format:
             case Format.JSON:
                 reader = reader.schema(json_schema(source, schema, extra))
