@@ -10,7 +10,7 @@ COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local
 COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test test-local test-spark soak check bench fmt lock clean
+.PHONY: demo test test-local test-spark faults soak check bench fmt lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(RUNTIME)  ## set everything up and run a real program
@@ -28,6 +28,9 @@ test-spark: $(DEVELOPMENT)  ## the tests on Spark, one session for all
 
 soak: $(DEVELOPMENT)  ## random changes of random programs until Ctrl-C; what fails is saved as a case
 	PYTHONPATH=tests $(BIN)/python -m soak
+
+faults: $(DEVELOPMENT)  ## drivers and executors of Spark killed, many times and in every kind of stage
+	TIDELOG_KILLS=50 $(BIN)/python -m pytest -s tests/spark/test_faults_driver.py tests/spark/test_faults_executor.py
 
 check: $(DEVELOPMENT)  ## style, types and the direction of imports
 	$(BIN)/ruff check $(CODE) examples
