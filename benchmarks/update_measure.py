@@ -1,8 +1,9 @@
 """One measurement of changes: a program, its facts, modules or none, in a process of its own.
 
 `python -m benchmarks.update_measure PROGRAM FACTS MODULES TASK…` prints seconds by task as JSON. A task is `single:200`
-(one random fact deleted and inserted again, 200 times), `some:1000` (that many at once) or `quarter`. After each task
-the sizes of all relations are compared with those of a session that starts from the facts there are then.
+(one random fact deleted and inserted again, 200 times), `some:1000` (that many at once) or `quarter`, both five times
+with other facts. After each task the sizes of all relations are compared with those of a session that starts from the
+facts there are then.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from tidelog.maintain.protocol import Maintenance
 from tidelog.session import Session
 
 SINGLE, SOME, QUARTER = "single", "some", "quarter"
+REPEATED = 5
+"""How often many facts are deleted and inserted again; the median counts."""
+
 Facts = Mapping[str, Rows]
 
 
@@ -95,7 +99,8 @@ def choices(task: str, facts: Facts, random: Generator) -> Iterator[dict[str, Ro
             yield chosen(facts, 1, random)
     else:
         total = sum(map(len, facts.values()))
-        yield chosen(facts, total // 4 if kind == QUARTER else min(int(number), total // 2), random)
+        for _ in range(REPEATED):
+            yield chosen(facts, total // 4 if kind == QUARTER else min(int(number), total // 2), random)
 
 
 def chosen(facts: Facts, count: int, random: Generator) -> dict[str, Rows]:
