@@ -62,6 +62,10 @@ class Tables(Protocol):
         """Those of `facts` that are stored."""
         ...
 
+    def unknown(self, relation: str, facts: OwnFacts) -> Facts:
+        """Those of `facts` that are not stored."""
+        ...
+
     def exchange(self, relation: str, came: OwnFacts, went: OwnFacts) -> None:
         """Stores facts that are not stored yet, as old ones, and removes facts that are."""
         ...
@@ -100,6 +104,10 @@ class Rounds(Protocol):
         """
         ...
 
+    def effort(self) -> float:
+        """Seconds of work so far, counted as well as can be without the time that others took from it."""
+        ...
+
     def statistics(self) -> Statistics:
         """What `order_joins` asks."""
         ...
@@ -123,7 +131,7 @@ class Questions(Protocol):
     def collect(
         self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
     ) -> Mapping[str, Facts]:
-        """What each plan derives from what is stored and marked, by head.
+        """What each plan derives from what is stored and marked, by head. `catch_up` was called for the plans.
 
         With `most_matches` it may leave answers out: each join need look at no more matches of a row than that.
         """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tidelog.facts.membership import Membership, Rows, membership_for
+from tidelog.facts.membership import Mask, Membership, Rows, chosen, membership_for
 from tidelog.kernels import jit
 
 
@@ -57,6 +57,10 @@ class FactSet:
         """No facts, of the same relation."""
         return FactSet(np.empty((0, self._width), np.int32))
 
+    def chosen(self, mask: Mask) -> FactSet:
+        """The facts that the mask says."""
+        return self if mask.all() else FactSet(chosen(self.rows, mask))
+
     def union(self, *others: FactSet) -> FactSet:
         """The facts of all."""
         some = [each for each in (self, *others) if len(each)]
@@ -86,5 +90,6 @@ def different(batches: Iterable[Rows]) -> FactSet:
     rows = np.concatenate(list(batches))
     jit.work(rows.shape[0])
     out = np.empty((rows.shape[0] + 1, rows.shape[1]), np.int32)
-    found = membership_for(rows.shape[1]).add(np.ascontiguousarray(rows), out, 0)
-    return FactSet(out[:found])
+    known = membership_for(rows.shape[1])
+    found = known.add(np.ascontiguousarray(rows), out, 0)
+    return FactSet(out[:found], known)

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.fact_set import FactSet
 from tidelog.facts.growing import GrowingArray
-from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, membership_for
+from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, chosen, membership_for
 from tidelog.kernels import jit
 
 Numbers = npt.NDArray[np.int32]
@@ -24,6 +25,8 @@ _GATHER = 1 << 16
 _GROWTH = 4
 _MANY_DEAD = 1 << 12
 _MANY_ERAS = 1 << 14
+_MANY_SCANS = 1
+_MANY_AT_ONCE = 1 / 8
 
 
 class Clock:
@@ -55,14 +58,18 @@ class Relation:
         self.width = max(1, arity)
         self._clock = clock or Clock()
         self.generation = 0
+        self._membership: IdSet | PairSet | RowSet | None = None
         self.clear()
 
     def clear(self) -> None:
-        """Forgets every row."""
+        """Forgets every row. The next ones find as much room as these had."""
+        self._room = () if self._membership is None else (self._membership.room,)
         self.rows: Rows = np.empty((_SMALLEST, self.width), np.int32)
         self.count = self.stored = self.delta_start = 0
-        self._membership: IdSet | PairSet | RowSet | None = None
+        self._membership = None
         self._numbering: RowSet | None = None
+        self._scanned = 0
+        self._last_found: tuple[FactSet, Numbers] | None = None
         self._waiting: list[Rows] = []
         self._waiting_rows = 0
         self._dead: Mask | None = None
@@ -90,12 +97,17 @@ class Relation:
         """The set of all rows, stored and staged. It is made when somebody asks, because rows that are loaded once
         and only joined need none."""
         if self._membership is None:
-            # Threads may ask at once: nobody may see the set before it is full. The rows are all new to it, so that
-            # each is written to where it stands.
-            assert self._dead is None, "a relation that rows were removed from has a set"
-            made = membership_for(self.width)
-            self._reserve(self.count + 1)
-            made.add(self.rows[: self.count], self.rows, 0)
+            # Threads may ask at once: nobody may see the set before it is full.
+            made = membership_for(self.width, *self._room)
+            if isinstance(made, RowSet):
+                self._enter_all(made)
+            elif self._dead is None:
+                # The rows are all new to the set, so that each is written to where it stands.
+                self._reserve(self.count + 1)
+                made.add(self.rows[: self.count], self.rows, 0)
+            else:
+                living = self.living(0, self.count)
+                made.add(living, np.empty((living.shape[0] + 1, self.width), np.int32), 0)
             self._membership = made
         return self._membership
 
@@ -104,19 +116,52 @@ class Relation:
         """Whether the set of all rows is at hand already."""
         return self._membership is not None
 
+    def numbers_of(self, facts: FactSet) -> Numbers:
+        """The numbers of those of `facts` that are stored, in any order."""
+        if self._last_found is None or self._last_found[0] is not facts:
+            if self._can_number(len(facts)):
+                numbers = self.numbering.find(np.ascontiguousarray(facts.rows), np.arange(self.width))
+                numbers = numbers[numbers >= 0]
+            else:
+                numbers = self._scan(facts)
+            self._last_found = facts, numbers
+        return self._last_found[1]
+
+    def _can_number(self, count: int) -> bool:
+        """Whether to look for each of so many rows, rather than to look at all rows that are stored.
+
+        What finds a row is made only when rows have been looked for often, and is not worth it for many at once.
+        """
+        if isinstance(self._membership, RowSet):
+            return True
+        often = self._numbering is not None or self._scanned > _MANY_SCANS * self.count
+        return often and count <= max(_SMALLEST, _MANY_AT_ONCE * self.count)
+
+    def _scan(self, facts: FactSet) -> Numbers:
+        self._scanned += self.stored
+        jit.work(self.stored)
+        found = facts.membership.contains(self.rows[: self.stored])
+        if self._dead is not None:
+            found &= ~self._dead[: self.stored]
+        return np.flatnonzero(found).astype(np.int32)
+
     @property
     def numbering(self) -> RowSet:
-        """The number of each row, for who asks by row. It is made when rows are to be removed for the first time."""
-        if self._numbering is None:
-            assert self._dead is None, "a relation that rows were removed from knows their numbers"
+        """What finds the number of a row. It is made when first asked for."""
+        if self.width > 2:
             held = self.membership
-            if isinstance(held, RowSet):
-                self._numbering = held
-            else:
-                self._numbering = RowSet(self.width)
-                self._numbering.reserve(self.count)
-                self._numbering.number(self.rows[: self.count], np.arange(self.width))
+            assert isinstance(held, RowSet)
+            return held
+        if self._numbering is None:
+            made = RowSet(self.width)
+            self._enter_all(made)
+            self._numbering, self._scanned = made, 0
         return self._numbering
+
+    def _enter_all(self, numbering: RowSet) -> None:
+        dead = self._dead
+        numbers = np.arange(self.count) if dead is None else np.flatnonzero(~dead[: self.count])
+        numbering.enter(self.rows[: self.count], numbers)
 
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
@@ -151,11 +196,12 @@ class Relation:
             return
         rows = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
         self._waiting, self._waiting_rows = [], 0
+        self._last_found = None
         jit.work(rows.shape[0])
         self._reserve(self.count + rows.shape[0] + 1)
         before = self.count
         self.count = self.membership.add(np.ascontiguousarray(rows), self.rows, self.count)
-        if self._numbering is not None and self._numbering is not self._membership:
+        if self._numbering is not None:
             self._numbering.number(self.rows[before : self.count], np.arange(self.width))
         self._grow_older(before)
 
@@ -190,14 +236,18 @@ class Relation:
         self.delta_start = self.stored = self.count
         return new
 
-    def remove(self, rows: Rows) -> None:
-        """Removes stored `rows`, which are all different and all there."""
-        if not rows.shape[0]:
+    def remove(self, facts: FactSet) -> None:
+        """Removes `facts`, which are all stored."""
+        if not len(facts):
             return
-        jit.work(rows.shape[0])
-        numbers = self.numbering.withdraw(np.ascontiguousarray(rows))
-        if self._membership is not self._numbering:
-            self.membership.remove(rows)
+        jit.work(len(facts))
+        if self._can_number(len(facts)):
+            numbers = self.numbering.withdraw(np.ascontiguousarray(facts.rows))
+        else:
+            numbers, self._numbering = self.numbers_of(facts), None
+        self._last_found = None
+        if self._membership is not None and not isinstance(self._membership, RowSet):
+            self._membership.remove(facts.rows)
         if self._dead is None:
             self._dead = np.zeros(self.rows.shape[0], np.bool_)
         self._dead[numbers] = True
@@ -220,7 +270,7 @@ class Relation:
     def living(self, start: int, end: int) -> Rows:
         """The rows from number `start` up to `end` that were not removed."""
         rows = self.rows[start:end]
-        return rows if self._dead is None else np.ascontiguousarray(rows[~self._dead[start:end]])
+        return rows if self._dead is None else chosen(rows, ~self._dead[start:end])
 
     def dead(self, start: int, end: int) -> Mask | None:
         """Which of these rows were removed; None if no row ever was."""

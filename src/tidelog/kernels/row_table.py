@@ -47,6 +47,18 @@ def number_rows(slots, rows, count, batch, columns, start, end, numbers):
 
 
 @kernel
+def enter_rows(slots, rows, numbers, columns):
+    """Makes rows[n] known under n for each of `numbers`; none is known yet, and no two are equal."""
+    mask = slots.size - 1
+    for i in range(numbers.size):
+        code = _hash_row(rows, numbers[i], columns)
+        place = np.int64(code & np.uint64(0xFFFFFFFF)) & mask
+        while slots[place] != EMPTY:
+            place = (place + 1) & mask
+        slots[place] = (np.int64(code >> np.uint64(33)) << 32) | numbers[i]
+
+
+@kernel
 def find_rows(slots, rows, batch, columns, numbers):
     """Writes the number of each row of `batch`, -1 where the table does not have it."""
     mask = slots.size - 1

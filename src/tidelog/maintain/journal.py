@@ -81,10 +81,10 @@ class Journal:
     def refilled(self, relation: str) -> None:
         """Notes what is different in a relation that was cleared and has been filled again."""
         before = self._cleared[relation]
-        kept = self._backend.stored(relation, before)
+        went = self._backend.unknown(relation, before)
+        kept = len(before) - len(went)
         after = self._backend.statistics().rows(relation, Version.FULL)
-        went = before.minus(kept) if len(kept) < len(before) else before.none()
-        came = self._backend.facts(relation).minus(before) if len(kept) < after else before.none()
+        came = self._backend.facts(relation).minus(before) if kept < after else before.none()
         self._nets[relation] = Net(came, went)
 
     def note(self, relation: str, came: Facts, went: Facts) -> None:

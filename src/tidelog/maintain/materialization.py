@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.protocol import Backend, OwnRows
+from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.errors import EvaluationError
 from tidelog.facts.change import Change, NetDelta, Outcome, difference, net_delta
 from tidelog.facts.columns import empty_table
@@ -89,7 +89,7 @@ class Materialization:
 
     def apply(self, change: Change) -> Outcome:
         """Brings a change about, all of it or, when there is an error, nothing."""
-        return self._outcome(*self._take_in(change))
+        return self._outcome(change, *self._take_in(change))
 
     def replace_program(self, checked: CheckedProgram) -> Outcome:
         """Takes another program with the same explicit facts, as far as it has their relations."""
@@ -172,7 +172,7 @@ class Materialization:
                     kept = self._kept_in(rule.head)
                     found = self._backend.collect([replace(rule, head=kept)])
                     for facts in found.values():
-                        new = facts.minus(self._backend.stored(kept, facts))
+                        new = self._backend.unknown(kept, facts)
                         self._backend.exchange(kept, new, new.none())
 
     def _kept_in(self, relation: str) -> str:
@@ -185,7 +185,7 @@ class Materialization:
         for relation, rows in change.inserted.items():
             kept = self._kept_in(relation)
             came = self._backend.facts(kept, rows)
-            nets[kept] = Net(came.minus(self._backend.stored(kept, came)), came.none())
+            nets[kept] = Net(self._backend.unknown(kept, came), came.none())
         for relation, rows in change.retracted.items():
             kept = self._kept_in(relation)
             went = self._backend.facts(kept, rows)
@@ -221,13 +221,23 @@ class Materialization:
             self._backend.declare(self._questionnaire.groups)
         return self._questionnaire
 
-    def _outcome(self, nets: Mapping[str, Net], journal: Journal) -> Outcome:
-        backend = self._backend
+    def _outcome(self, change: Change, nets: Mapping[str, Net], journal: Journal) -> Outcome:
         return Outcome(
-            {self._names[kept]: backend.table(kept, net.came) for kept, net in nets.items() if len(net.came)},
-            {self._names[kept]: backend.table(kept, net.went) for kept, net in nets.items() if len(net.went)},
+            self._rows({kept: net.came for kept, net in nets.items()}, change.inserted),
+            self._rows({kept: net.went for kept, net in nets.items()}, change.retracted),
             {name: self._delta(name, net) for name, net in journal.nets.items() if name in self._plan.schemas},
         )
+
+    def _rows(self, found: Mapping[str, Facts], given: Mapping[str, OwnRows]) -> dict[str, OwnRows]:
+        """The rows of these facts by relation; those that were given where they are all of them."""
+        rows = {}
+        for kept, facts in found.items():
+            relation = self._names[kept]
+            if len(facts):
+                all_rows = given[relation]
+                is_all = isinstance(all_rows, pa.Table) and all_rows.num_rows == len(facts)
+                rows[relation] = all_rows if is_all else self._backend.table(kept, facts)
+        return rows
 
     def _delta(self, relation: str, net: Net) -> NetDelta:
         table = self._backend.table

@@ -81,11 +81,11 @@ class Run:
 
         Rows that were there at the start are in no delta, so then the recursive rules must read everything once.
         """
-        started = monotonic()
+        started = self._backend.effort()
         try:
             return self._evaluate(number, stratum)
         finally:
-            self.seconds[number] = monotonic() - started
+            self.seconds[number] = self._backend.effort() - started
 
     def _evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
         known = self._sizes(stratum)

@@ -145,7 +145,7 @@ class Update:
     def _budget(self, number: int) -> Budget:
         """What may be spent on following a change in a stratum."""
         if number not in self._budgets:
-            self._budgets[number] = Budget(BUDGET * self._run.seconds.get(number + 1, inf))
+            self._budgets[number] = Budget(BUDGET * self._run.seconds.get(number + 1, inf), self._backend.effort)
         return self._budgets[number]
 
     def _is_much(self, relation: str, facts: Facts, share: float, number: int) -> bool:

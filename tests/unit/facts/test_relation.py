@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.facts import relation as relation_file
+from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import PairSet, membership_for
 from tidelog.facts.relation import Clock, Relation
 from unit.kernels.forms import TIERS, tier
@@ -132,7 +133,7 @@ def test_a_thread_that_asks_while_the_set_is_being_made_gets_the_right_answer(mo
             other.join()
             return super().add(rows, out, found)
 
-    monkeypatch.setattr(relation_file, "membership_for", lambda _: Interrupted())
+    monkeypatch.setattr(relation_file, "membership_for", lambda _width: Interrupted())
     ask()
     assert answers == [[[3, 3]]] * 2
 
@@ -202,7 +203,7 @@ def wide(numbers, width):
 def test_a_removed_row_is_not_there_and_the_others_are(width):
     relation = Relation(width)
     relation.insert(rows_array(wide(range(10), width), width))
-    relation.remove(rows_array(wide([3, 7], width), width))
+    relation.remove(FactSet(rows_array(wide([3, 7], width), width)))
     assert relation.size == 8
     assert living(relation) == wide([0, 1, 2, 4, 5, 6, 8, 9], width)
     found = relation.membership.contains(rows_array(wide(range(10), width), width))
@@ -213,18 +214,18 @@ def test_a_removed_row_is_not_there_and_the_others_are(width):
 def test_a_removed_row_that_comes_again_is_the_youngest(width):
     relation = Relation(width)
     relation.insert(rows_array(wide([1, 2, 3], width), width))
-    relation.remove(rows_array(wide([1], width), width))
+    relation.remove(FactSet(rows_array(wide([1], width), width)))
     assert relation.insert(rows_array(wide([2, 1], width), width)) == 1
     assert living(relation) == wide([2, 3, 1], width)
     assert ages(relation, wide([2, 3, 1], width)) == sorted(ages(relation, wide([2, 3, 1], width)))
-    relation.remove(rows_array(wide([1], width), width))
+    relation.remove(FactSet(rows_array(wide([1], width), width)))
     assert living(relation) == wide([2, 3], width)
 
 
 def test_the_row_of_a_relation_without_columns_can_go_and_come():
     relation, row = Relation(0), np.zeros((1, 1), np.int32)
     relation.insert(row)
-    relation.remove(row)
+    relation.remove(FactSet(row))
     assert relation.size == 0
     assert relation.insert(row) == 1
     assert relation.size == 1
@@ -233,7 +234,7 @@ def test_the_row_of_a_relation_without_columns_can_go_and_come():
 def test_removing_nothing_leaves_no_trace():
     relation = Relation(2)
     relation.insert(rows_array([(1, 1)]))
-    relation.remove(rows_array([]))
+    relation.remove(FactSet(rows_array([])))
     assert (relation.size, relation.removed) == (1, 0)
     assert relation.dead(0, 1) is None
 
@@ -243,7 +244,7 @@ def test_a_removed_row_of_the_delta_is_no_longer_in_it():
     relation.insert(rows_array([(1, 1)]))
     relation.stage(rows_array([(2, 2), (3, 3)]))
     relation.advance()
-    relation.remove(rows_array([(2, 2)]))
+    relation.remove(FactSet(rows_array([(2, 2)])))
     assert relation.living(relation.delta_start, relation.stored).tolist() == [[3, 3]]
 
 
@@ -255,7 +256,7 @@ def test_compaction_keeps_rows_and_ages(width, monkeypatch):
     relation.insert(rows_array(wide(range(5), width), width))
     other.insert(rows_array(wide(range(3), width), width))
     relation.insert(rows_array(wide(range(5, 10), width), width))
-    relation.remove(rows_array(wide([0, 1, 4, 5, 7], width), width))
+    relation.remove(FactSet(rows_array(wide([0, 1, 4, 5, 7], width), width)))
     kept, generation = wide([2, 3, 6, 8, 9], width), relation.generation
     before = ages(relation, kept)
     relation.compact()
@@ -271,7 +272,7 @@ def test_a_relation_with_few_removed_rows_is_left_as_it_is(monkeypatch):
     monkeypatch.setattr(relation_file, "_MANY_DEAD", 4)
     relation = Relation(2)
     relation.insert(rows_array([(number, 0) for number in range(20)]))
-    relation.remove(rows_array([(number, 0) for number in range(9)]))
+    relation.remove(FactSet(rows_array([(number, 0) for number in range(9)])))
     generation = relation.generation
     relation.compact()
     assert relation.generation == generation
@@ -282,7 +283,7 @@ def test_a_relation_that_lost_all_rows_can_be_filled_again(monkeypatch):
     monkeypatch.setattr(relation_file, "_MANY_DEAD", 1)
     relation = Relation(2)
     relation.insert(rows_array([(1, 1), (2, 2)]))
-    relation.remove(rows_array([(1, 1), (2, 2)]))
+    relation.remove(FactSet(rows_array([(1, 1), (2, 2)])))
     relation.compact()
     assert relation.stored == 0
     assert relation.insert(rows_array([(2, 2), (1, 1)])) == 2
@@ -328,7 +329,7 @@ def test_rows_that_come_and_go_are_those_of_a_dict_in_order_of_arrival(width, sc
                 model.update(dict.fromkeys(sorted(numbers)))
             else:
                 gone = sorted(numbers & model.keys())
-                relation.remove(rows_array(wide(gone, width), width))
+                relation.remove(FactSet(rows_array(wide(gone, width), width)))
                 relation.compact()
                 for number in gone:
                     del model[number]
@@ -338,3 +339,40 @@ def test_rows_that_come_and_go_are_those_of_a_dict_in_order_of_arrival(width, sc
             assert held == sorted(held)
             asked = rows_array(wide(range(31), width), width)
             assert np.flatnonzero(relation.membership.contains(asked)).tolist() == sorted(model)
+
+
+@widths
+@pytest.mark.parametrize("count", [1, 40, 200])
+def test_rows_are_found_by_reading_all_at_first_and_by_their_numbers_later(width, count):
+    relation = Relation(width)
+    relation.insert(rows_array(wide(range(300), width), width))
+    gone = FactSet(rows_array(wide(range(5), width), width))
+    relation.remove(gone)
+    relation.insert(rows_array(wide([3], width), width))
+    asked = rows_array(wide(range(count + 2), width), width)
+    expected = sorted([300, *range(5, count + 2)] if count > 2 else [])
+    for _ in range(4):
+        assert sorted(relation.numbers_of(FactSet(asked)).tolist()) == expected
+
+
+@widths
+def test_many_rows_that_go_at_once_leave_the_others_to_be_found(width):
+    relation = Relation(width)
+    relation.insert(rows_array(wide(range(1000), width), width))
+    for _ in range(3):
+        relation.numbers_of(FactSet(rows_array(wide([7], width), width)))
+    relation.remove(FactSet(rows_array(wide(range(0, 1000, 2), width), width)))
+    relation.insert(rows_array(wide([0], width), width))
+    assert ages(relation, wide([999, 0], width)) == [1000, 1001]
+    assert relation.membership.contains(rows_array(wide([0, 1, 2], width), width)).tolist() == [True, True, False]
+    relation.remove(FactSet(rows_array(wide([0, 1], width), width)))
+    assert living(relation) == wide(range(3, 1000, 2), width)
+
+
+def test_a_relation_that_is_filled_again_has_the_room_it_had():
+    relation = Relation(2)
+    relation.stage(rows_array(wide(range(5000), 2)))
+    relation.advance()
+    room = relation.membership.room
+    relation.clear()
+    assert relation.membership.room == room

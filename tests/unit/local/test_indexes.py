@@ -13,6 +13,7 @@ from tidelog.backends.local import indexes as indexes_file
 from tidelog.backends.local.indexes import ROW_NUMBER, Index
 from tidelog.backends.local.ordered import OrderedIndex
 from tidelog.facts import relation as relation_file
+from tidelog.facts.fact_set import FactSet
 from tidelog.facts.relation import Relation
 from tidelog.facts.values import Values
 from tidelog.kernels.blocks import bisect_blocks
@@ -227,7 +228,7 @@ def test_probes_find_each_version_when_rows_come_and_go(key, worth, script, ques
                 case "remove" | "remove all" if not staged:
                     held = stored(relation, Version.FULL)
                     gone = held if move == "remove all" else [row for row in held if row in rows or row[0] == 1]
-                    relation.remove(rows_array(gone))
+                    relation.remove(FactSet(rows_array(gone)))
                     if relation.delta_start == relation.stored:
                         relation.compact()
         check(index, relation, key, [*questions, *stored(relation, Version.FULL), (500, 500, 500)])
@@ -240,7 +241,7 @@ def test_removal_keeps_old_and_delta_apart():
     relation.stage(rows_array([(1, 4, 4), (1, 5, 5)]))
     relation.advance()
     index.catch_up()
-    relation.remove(rows_array([(1, 2, 2), (1, 4, 4)]))
+    relation.remove(FactSet(rows_array([(1, 2, 2), (1, 4, 4)])))
 
     def found(version):
         return looked_up(index.probe(rows_array([(1, 0, 0)]), np.array([0]), version))[0]
@@ -256,7 +257,7 @@ def test_rows_that_were_removed_before_the_index_saw_them_are_left_out():
     index = Index(relation, (0,))
     index.catch_up()
     relation.insert(rows_array([(1, 3, 3), (1, 4, 4)]))
-    relation.remove(rows_array([(1, 3, 3)]))
+    relation.remove(FactSet(rows_array([(1, 3, 3)])))
     check(index, relation, (0,), [(1, 0, 0)])
     check(Index(relation, (0,)), relation, (0,), [(1, 0, 0)])
 
@@ -278,7 +279,7 @@ def test_a_numbered_index_gives_the_number_of_each_row(key):
     assert index.payload_columns[-1] == ROW_NUMBER
     relation.insert(rows_array([(1, 1, 1), (2, 2, 2), (1, 3, 1)]))
     index.catch_up()
-    relation.remove(rows_array([(1, 1, 1)]))
+    relation.remove(FactSet(rows_array([(1, 1, 1)])))
     relation.insert(rows_array([(1, 1, 1)]))
     living = [(2, 2, 2, 1), (1, 3, 1, 2), (1, 1, 1, 3)]
     rest = [column for column in range(WIDTH) if column not in key]
@@ -295,10 +296,10 @@ def test_an_index_is_made_anew_where_taking_rows_out_would_read_too_much(monkeyp
     index = Index(relation, (0,))
     index.catch_up()
     payload = index.probe(rows_array([(2, 0, 0)]), np.array([0]), Version.FULL).payload
-    relation.remove(rows_array([(2, 0, 0)]))
+    relation.remove(FactSet(rows_array([(2, 0, 0)])))
     few = index.probe(rows_array([(1, 0, 0)]), np.array([0]), Version.FULL).payload
     assert few is payload, "one row of a short block is taken out of it"
-    relation.remove(rows_array([(1, number, 0) for number in range(10)]))
+    relation.remove(FactSet(rows_array([(1, number, 0) for number in range(10)])))
     many = index.probe(rows_array([(1, 0, 0)]), np.array([0]), Version.FULL)
     assert many.payload is not payload
     assert looked_up(many) == [[(number, 0) for number in range(10, 40)]]

@@ -306,7 +306,7 @@ def test_nothing_is_added_to_the_head_while_threads_ask_it(monkeypatch):
             return super().add(rows, out, found)
 
     monkeypatch.setattr(relation_file, "_GATHER", 50)
-    monkeypatch.setattr(relation_file, "membership_for", lambda _: Watched())
+    monkeypatch.setattr(relation_file, "membership_for", lambda _width: Watched())
     monkeypatch.setattr(team_file, "_WORTH_SHARING", 0)
     monkeypatch.setattr(team_file, "_TRIAL", 0)
     monkeypatch.setattr(team_file, "_PIECE", 100)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tidelog.backends.local import store as store_file
 from tidelog.backends.local.store import Store
+from tidelog.facts.fact_set import FactSet
 from tidelog.plan.nodes import Version
 from tidelog.schema import Attribute, Kind, Schema
 
@@ -28,7 +29,12 @@ def insert(store, *rows):
 
 def remove(store, *rows):
     ids = store.values.identify(Kind.NUMBER, np.array(rows, np.int64).reshape(-1)).reshape(-1, 2)
-    store.relations["edge"].remove(ids)
+    store.relations["edge"].remove(FactSet(ids))
+
+
+def ages(store, relation):
+    store.marked[relation] = FactSet(store.read(relation, Version.FULL))
+    return store.ages_of_marked(relation)[:, -1].tolist()
 
 
 def test_what_is_read_follows_the_versions():
@@ -111,7 +117,7 @@ def test_an_ordered_index_notices_a_row_that_went_and_came_again_elsewhere():
 
 def test_marked_rows_are_read_whether_they_are_stored_or_not():
     store = store_of((1, 2))
-    store.marked["edge"] = np.array([(5, 5), (6, 6)], np.int32)
+    store.marked["edge"] = FactSet(np.array([(5, 5), (6, 6)], np.int32))
     assert store.read("edge", Version.MARKED).tolist() == [[5, 5], [6, 6]]
     assert store.rows("edge", Version.MARKED) == 2
 
@@ -120,9 +126,7 @@ def test_an_era_ends_where_the_next_one_begins():
     store = store_of((1, 2), (2, 3))
     store.begin_era()
     insert(store, (3, 4))
-    (first, second), (third,) = (
-        store.ages_of("edge", store.read("edge", Version.FULL)[rows]).tolist() for rows in (slice(2), slice(2, 3))
-    )
+    first, second, third = ages(store, "edge")
     assert store.end_of_era(first) == store.end_of_era(second) == third
     assert store.end_of_era(third) == store.clock.now
 
@@ -137,11 +141,11 @@ def test_ages_without_gaps_keep_their_order(monkeypatch):
         (one if number % 3 else two).insert(np.array([(number, number)], np.int32))
         if number > 2:
             relation = one if (number - 2) % 3 else two
-            relation.remove(np.array([(number - 2, number - 2)], np.int32))
+            relation.remove(FactSet(np.array([(number - 2, number - 2)], np.int32)))
             relation.insert(np.array([(number - 2, number - 2)], np.int32))
-    before = {name: store.ages_of(name, store.read(name, Version.FULL)).tolist() for name in ("edge", "other")}
+    before = {name: ages(store, name) for name in ("edge", "other")}
     store.begin_era()
-    after = {name: store.ages_of(name, store.read(name, Version.FULL)).tolist() for name in ("edge", "other")}
+    after = {name: ages(store, name) for name in ("edge", "other")}
 
     def order(ages):
         return [key for _, key in sorted((age, (name, row)) for name in ages for row, age in enumerate(ages[name]))]
@@ -150,4 +154,4 @@ def test_ages_without_gaps_keep_their_order(monkeypatch):
     assert max(after["edge"] + after["other"]) < max(before["edge"] + before["other"])
     assert max(after["edge"] + after["other"]) < store.clock.now
     insert(store, (100, 100))
-    assert store.ages_of("edge", store.read("edge", Version.FULL)[-1:])[0] > max(after["edge"] + after["other"])
+    assert max(ages(store, "edge")) > max(after["edge"] + after["other"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import monotonic
 
 import pyarrow as pa
 
@@ -63,6 +64,9 @@ class MemoryBackend:
 
     def clear(self, relation: str) -> None:
         self.old[relation], self.delta[relation], self.staged[relation] = set(), set(), set()
+
+    def effort(self) -> float:
+        return monotonic()
 
     def statistics(self) -> MemoryStatistics:
         return MemoryStatistics(self)

@@ -33,10 +33,10 @@ class AgedLookup:
     equal: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
 
-    def catch_up(self, evaluation: Evaluation) -> None:
-        self.prepare(evaluation)
+    def prepare(self, _evaluation: Evaluation) -> None:
+        pass
 
-    def prepare(self, evaluation: Evaluation) -> None:
+    def catch_up(self, evaluation: Evaluation) -> None:
         if self._asks_for_whole_rows(evaluation):
             _ = evaluation.store.relations[self.relation].numbering
         else:

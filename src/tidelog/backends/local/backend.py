@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from time import process_time, thread_time
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,10 @@ class LocalBackend:
         return different([np.empty((0, len(kinds)), np.int32), *self._encoded(rows, kinds)])
 
     def stored(self, relation: str, facts: FactSet) -> FactSet:
-        if not len(facts):
-            return facts
-        return FactSet(facts.rows[self._store.contains(relation, facts.rows)])
+        return self._store.stored(relation, facts) if len(facts) else facts
+
+    def unknown(self, relation: str, facts: FactSet) -> FactSet:
+        return self._store.unknown(relation, facts) if len(facts) else facts
 
     def exchange(self, relation: str, came: FactSet, went: FactSet) -> None:
         stored = self._store.relations[relation]
@@ -79,7 +81,7 @@ class LocalBackend:
             self._store.begin_era()
             stored.insert(came.rows)
         if len(went):
-            stored.remove(went.rows)
+            stored.remove(went)
             stored.compact()
 
     def table(self, relation: str, facts: FactSet | None = None) -> pa.Table:
@@ -119,6 +121,7 @@ class LocalBackend:
         for rule in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
             body = self._body(rule)
+            body.catch_up(evaluation)
             body.prepare(evaluation)
             tasks.append(Task(body, self._store.relations[rule.head], evaluation))
         for task, rows, count in self._team.run(tasks):
@@ -159,17 +162,22 @@ class LocalBackend:
         self._store.marked[relation] = facts
 
     def oldest(self, facts: Mapping[str, FactSet]) -> tuple[dict[str, FactSet], dict[str, FactSet]]:
-        ages = {name: self._store.ages_of(name, each.rows) for name, each in facts.items()}
+        relations = self._store.relations
+        numbers = {name: np.sort(relations[name].numbers_of(each)) for name, each in facts.items()}
+        ages = {name: relations[name].ages_of(each) for name, each in numbers.items()}
         all_ages = np.concatenate(list(ages.values()))
         end = self._store.end_of_era(int(all_ages.min()))
         bound = max(end, int(np.quantile(all_ages, _SHARE_AT_ONCE)) + 1)
         if int(all_ages.max()) < bound:
             return dict(facts), {}
-        now = {name: FactSet(each.rows[ages[name] < bound]) for name, each in facts.items()}
-        later = {name: FactSet(each.rows[ages[name] >= bound]) for name, each in facts.items()}
-        return {name: each for name, each in now.items() if len(each)}, {
-            n: each for n, each in later.items() if len(each)
+        counts = {name: int(np.count_nonzero(each < bound)) for name, each in ages.items()}
+        now = {name: FactSet(relations[name].rows[numbers[name][:count]]) for name, count in counts.items() if count}
+        later = {
+            name: FactSet(relations[name].rows[some])
+            for name, count in counts.items()
+            if (some := numbers[name][count:]).size
         }
+        return now, later
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
         for rule in rules:
@@ -189,6 +197,9 @@ class LocalBackend:
                     found[rule.head] = Relation(self._schemas[rule.head].arity)
                 found[rule.head].stage(rows)
         return {head: _staged(relation) for head, relation in found.items()}
+
+    def effort(self) -> float:
+        return thread_time() if self._jobs == 1 else process_time()
 
     def statistics(self) -> Statistics:
         return self._store

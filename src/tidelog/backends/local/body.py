@@ -46,6 +46,7 @@ class Body:
         return (source.scan, columns) if is_whole and columns else None
 
     def prepare(self, evaluation: Evaluation) -> None:
+        """Computes what must be whole before `run`. Its indexes are up to date."""
         self.source.prepare(evaluation)
         for step in self.steps:
             step.prepare(evaluation)

@@ -14,7 +14,6 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.steps import Pipeline
 from tidelog.facts.membership import Rows
-from tidelog.facts.relation import Relation
 from tidelog.plan.nodes import AGE, Scan, Values, Version
 
 
@@ -105,14 +104,18 @@ class ScanSource:
     names: tuple[tuple[str, int], ...]
     equal: tuple[tuple[int, int], ...]
 
-    def catch_up(self, evaluation: Evaluation) -> None:
-        self.prepare(evaluation)
+    def prepare(self, _evaluation: Evaluation) -> None:
+        pass
 
-    def prepare(self, evaluation: Evaluation) -> None:
+    def catch_up(self, evaluation: Evaluation) -> None:
         if self._is_looked_up:
             self._index(evaluation)
-        elif self.scan.columns[-1:] == (AGE,):
-            _ = evaluation.store.relations[self.scan.relation].numbering
+        elif self._asks_for_ages:
+            evaluation.store.ages_of_marked(self.scan.relation)
+
+    @property
+    def _asks_for_ages(self) -> bool:
+        return self.scan.columns[-1:] == (AGE,)
 
     @property
     def _is_looked_up(self) -> bool:
@@ -128,6 +131,9 @@ class ScanSource:
         names = {name: columns[column] for name, column in self.names}
         for start in range(0, rows.shape[0], MORSEL):
             morsel = rows[start : start + MORSEL]
+            if not self.equal and (self._is_looked_up or not self.constants):
+                yield Batch(morsel, names)
+                continue
             mask = np.ones(morsel.shape[0], np.bool_)
             for one, other in self.equal:
                 mask &= morsel[:, columns[one]] == morsel[:, columns[other]]
@@ -144,9 +150,10 @@ class ScanSource:
             projected = self._projected(columns, evaluation)
             if projected is not None:
                 return projected, {column: number for number, column in enumerate(columns)}
-            rows = evaluation.store.read(self.scan.relation, self.scan.version)
-            if self.scan.columns[-1:] == (AGE,):
-                rows = _with_ages(rows, evaluation.store.relations[self.scan.relation])
+            if self._asks_for_ages:
+                rows = evaluation.store.ages_of_marked(self.scan.relation)
+            else:
+                rows = evaluation.store.read(self.scan.relation, self.scan.version)
             return rows, {column: column for column in range(rows.shape[1])}
         index = self._index(evaluation)
         key = np.array([[identity for _, identity in self.constants]], np.int32)
@@ -165,12 +172,6 @@ class ScanSource:
 
 
 Source: TypeAlias = UnitSource | ValuesSource | TableSource | OuterSource | ScanSource
-
-
-def _with_ages(rows: Rows, relation: Relation) -> Rows:
-    """`rows`, which are stored, with their ages as one more column."""
-    numbers = relation.numbering.find(rows, np.arange(relation.width))
-    return np.column_stack([rows[:, : relation.arity], relation.ages_of(numbers)])
 
 
 def _different(rows: Rows) -> Rows:

@@ -52,7 +52,7 @@ class Step(Protocol):
         ...
 
     def prepare(self, evaluation: Evaluation) -> None:
-        """Brings everything up to date that `run` reads, and computes what must be whole before it runs."""
+        """Computes what must be whole before `run`. Its indexes are up to date."""
         ...
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
@@ -79,10 +79,10 @@ class Lookup:
     index: Index | ClosedIndex | None = None
     whole_rows: WholeRows | None = None
 
-    def catch_up(self, evaluation: Evaluation) -> None:
-        self.prepare(evaluation)
+    def prepare(self, _evaluation: Evaluation) -> None:
+        pass
 
-    def prepare(self, evaluation: Evaluation) -> None:
+    def catch_up(self, evaluation: Evaluation) -> None:
         if self._asks_for_whole_rows(evaluation):
             self.whole_rows = whole_rows(self.relation, evaluation.store)
         elif self.key:
@@ -175,10 +175,10 @@ class OrderedLookup:
     new: tuple[tuple[str, int], ...]
     names: tuple[str, ...]
 
-    def catch_up(self, evaluation: Evaluation) -> None:
-        self.prepare(evaluation)
+    def prepare(self, _evaluation: Evaluation) -> None:
+        pass
 
-    def prepare(self, evaluation: Evaluation) -> None:
+    def catch_up(self, evaluation: Evaluation) -> None:
         evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
@@ -337,8 +337,8 @@ class Absence:
     def catch_up(self, evaluation: Evaluation) -> None:
         self.lookup.catch_up(evaluation)
 
-    def prepare(self, evaluation: Evaluation) -> None:
-        self.lookup.prepare(evaluation)
+    def prepare(self, _evaluation: Evaluation) -> None:
+        pass
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
         yield keep_rows(batch, ~self.lookup.present(batch, evaluation), self.names)

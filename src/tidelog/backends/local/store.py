@@ -12,7 +12,7 @@ from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows
-from tidelog.facts.relation import Clock, Numbers, Relation
+from tidelog.facts.relation import Clock, Relation
 from tidelog.facts.values import Values
 from tidelog.kernels import jit
 from tidelog.kernels.bit_set import count_different
@@ -32,7 +32,7 @@ class Store:
         self.relations: dict[str, Relation] = {}
         for schema in schemas.values():
             self.declare(schema)
-        self.marked: dict[str, FactSet | Rows] = {}
+        self.marked: dict[str, FactSet] = {}
         self._indexes: dict[tuple[str, tuple[int, ...], bool], Index] = {}
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
@@ -48,11 +48,6 @@ class Store:
         if self.clock.now > _MANY_AGES:
             self._close_gaps_in_ages()
         self.clock.begin_era()
-
-    def ages_of(self, relation: str, rows: Rows) -> Numbers:
-        """The ages of `rows`, which are stored."""
-        stored = self.relations[relation]
-        return stored.ages_of(stored.numbering.find(rows, np.arange(stored.width)))
 
     def end_of_era(self, age: int) -> int:
         """The first age behind those of the same era."""
@@ -90,6 +85,18 @@ class Store:
         table = self.compact(relation)
         return self.relations[relation].membership.contains(rows) if table is None else table.contains(rows)
 
+    def stored(self, relation: str, facts: FactSet) -> FactSet:
+        """Those of `facts` that the relation has."""
+        stored = self.relations[relation]
+        if self.compact(relation) is None and not stored.has_membership:
+            numbers = stored.numbers_of(facts)
+            return facts if numbers.size == len(facts) else FactSet(stored.rows[numbers])
+        return facts.chosen(self.contains(relation, facts.rows))
+
+    def unknown(self, relation: str, facts: FactSet) -> FactSet:
+        """Those of `facts` that the relation has not."""
+        return facts.chosen(~self.contains(relation, facts.rows))
+
     def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
         """The index of `relation` by these columns, made when first asked for."""
         table = self.compact(relation)
@@ -116,8 +123,7 @@ class Store:
     def read(self, relation: str, version: Version) -> Rows:
         """The rows of that version of `relation`, oldest first."""
         if version is Version.MARKED:
-            marked = self.marked[relation]
-            return marked.rows if isinstance(marked, FactSet) else marked
+            return self.marked[relation].rows
         table = self.compact(relation)
         if table is not None:
             return table.rows()
@@ -131,8 +137,13 @@ class Store:
     def project_marked(self, relation: str, columns: tuple[int, ...]) -> Rows | None:
         """What stands in these columns of marked rows, each combination at least once, where that takes less than all
         rows."""
-        marked = self.marked[relation]
-        return marked.project(columns) if isinstance(marked, FactSet) else None
+        return self.marked[relation].project(columns)
+
+    def ages_of_marked(self, relation: str) -> Rows:
+        """The marked rows of `relation`, which are stored, with their ages as one more column."""
+        stored = self.relations[relation]
+        numbers = stored.numbers_of(self.marked[relation])
+        return np.column_stack([stored.rows[numbers, : stored.arity], stored.ages_of(numbers)])
 
     def _bounds(self, relation: str, version: Version) -> tuple[int, int]:
         """The numbers of the first row of that version and the one behind its last; some between may be dead."""

@@ -367,6 +367,7 @@ def survivors(batch: Batch, rest: tuple[Part, ...], evaluation: Evaluation) -> B
     names = tuple(sorted(bound | (bound.union(*map(names_of, parts)) & set(evaluation.keys))))
     steps = tuple(_steps(parts, bound, names, Sense.SET, evaluation.rule, evaluation.store))
     for step in steps:
+        step.catch_up(evaluation)
         step.prepare(evaluation)
     body = Body(UnitSource(), steps, names, None)
     found = list(body.run(iter([batch]), evaluation))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -81,6 +82,9 @@ class SparkBackend:
     def stored(self, relation: str, facts: SparkFacts) -> SparkFacts:
         return self._relation(relation).stored(facts)
 
+    def unknown(self, relation: str, facts: SparkFacts) -> SparkFacts:
+        return self._relation(relation).unknown(facts)
+
     def exchange(self, relation: str, came: SparkFacts, went: SparkFacts) -> None:
         stored = self._relation(relation)
         stored.settle()
@@ -95,11 +99,6 @@ class SparkBackend:
             return held.frame.select()
         types = spark_schema_of(schema.kinds, schema.names)
         return held.frame.toDF(*types.names)
-
-    def near_table(self, relation: str, facts: SparkFacts | None = None) -> pa.Table | None:
-        """As `table`, as Arrow and without a job, where the rows are in the driver; None where they are not."""
-        held = self._relation(relation).facts() if facts is None else facts
-        return None if held.rows is None else public_table(held.rows, self._schemas[relation])
 
     def clear(self, relation: str) -> SparkFacts:
         stored = self._relation(relation)
@@ -147,6 +146,9 @@ class SparkBackend:
             stored.add(facts, age)
             total += len(facts)
         return total
+
+    def effort(self) -> float:
+        return monotonic()
 
     def statistics(self) -> Statistics:
         return self._store
