@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from tidelog.plan.modules import with_modules
 from tidelog.plan.nodes import Plan, Project, StratumPlan, Values, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.update_rules import Questionnaire, questions_of
+from tidelog.schema import Schema
 
 
 class Materialization:
@@ -39,6 +41,7 @@ class Materialization:
         self._seconds: dict[int, float] = {}
         self._distrusted: frozenset[str] = frozenset()
         self._excluded: frozenset[str] = frozenset()
+        self._declared: dict[str, Schema] = {}
         self._take(checked)
         self._state_facts(lower(checked))
 
@@ -92,9 +95,20 @@ class Materialization:
         return self._outcome(change, *self._take_in(change))
 
     def replace_program(self, checked: CheckedProgram) -> Outcome:
-        """Takes another program with the same explicit facts, as far as it has their relations."""
+        """Takes another program with the same explicit facts, as far as it has their relations.
+
+        Strata whose rules are the same keep what they have and follow what changes below them.
+        """
+        if not self._is_current:
+            self.__dict__.update(self._moved_to(checked).__dict__)
+            return Outcome()
+        other = self._with_rules_of(checked)
+        if other is not None:
+            with suppress(CannotClose, EvaluationError):
+                return self._follow(other)
         other = self._moved_to(checked)
-        deltas = _differences(self, other) if self._is_current else {}
+        other.materialize()
+        deltas = _differences(self, other)
         self.__dict__.update(other.__dict__)
         return Outcome(deltas=deltas)
 
@@ -118,18 +132,83 @@ class Materialization:
             raise
         return nets, journal
 
+    def _with_rules_of(self, checked: CheckedProgram) -> Materialization | None:
+        """The same facts with another program, nothing derived by it yet; None where relations are other ones."""
+        other = copy(self)
+        other._take(checked)
+        given = {name for name in other._linear if name in self._plan.schemas and self._count_explicit(name)}
+        if given:
+            other._excluded |= given
+            other._take(checked)
+        was_closed = {each.closed.closure.relation for each in self._plan.strata if each.closed}
+        for name, schema in (*other._plan.schemas.items(), *other._plan.hidden.items()):
+            if self._declared.get(name, schema) != schema:
+                return None
+            if name in was_closed and other._kept_in(name) == name:
+                return None
+        return other
+
+    def _count_explicit(self, relation: str) -> int:
+        return self._backend.statistics().rows(self._kept_in(relation), Version.FULL)
+
+    def _follow(self, other: Materialization) -> Outcome:
+        """Derives what `other` derives from what is there, and becomes it."""
+        journal = Journal(self._backend)
+        try:
+            other._derive_by_other_rules(self, journal)
+        except BaseException:
+            journal.take_back()
+            self._forget_what_follows()
+            self._is_current = False
+            raise
+        deltas = {name: other._delta(name, net) for name, net in journal.nets.items() if name in other._plan.schemas}
+        for relation in (*self._plan.schemas, *self._plan.hidden):
+            if relation not in other._plan.schemas and relation not in other._plan.hidden:
+                vanished = self._backend.clear(relation)
+                if relation in self._plan.schemas and len(vanished):
+                    deltas[relation] = self._delta(relation, Net(vanished.none(), vanished))
+        self.__dict__.update(other.__dict__)
+        return Outcome(deltas=deltas)
+
+    def _derive_by_other_rules(self, before: Materialization, journal: Journal) -> None:
+        """Makes everything true by these rules where it is by the rules `before`."""
+        change: dict[str, Net] = {}
+        for relation in self._plan.schemas.keys() & before._plan.schemas.keys():
+            was, now = before._kept_in(relation), self._kept_in(relation)
+            if was != now:
+                explicit = self._backend.facts(was)
+                if now == relation:
+                    change[relation] = Net(explicit.none(), self._backend.facts(relation).minus(explicit))
+                    journal.remove(was, explicit)
+                else:
+                    journal.store(now, explicit)
+        numbers = {stratum: number for number, stratum in enumerate(before._plan.strata, 1)}
+        run = Run(self._plan, self._backend, self._limits, self._observer, self._ordering)
+        anew = set()
+        for number, stratum in enumerate(self._plan.strata):
+            limits = [
+                (before._plan.size_limits.get(each), self._plan.size_limits.get(each)) for each in stratum.relations
+            ]
+            if _derives(stratum) and (stratum not in numbers or any(was != now for was, now in limits)):
+                anew.add(number)
+            elif numbers.get(stratum) in before._seconds:
+                run.seconds[number + 1] = before._seconds[numbers[stratum]]
+        update = self._new_update(run, journal)
+        update.apply(change, anew)
+        self._seconds = run.seconds
+        self._distrusted -= update.derived_anew
+
     def _moved_to(self, checked: CheckedProgram) -> Materialization:
-        """Another one with that program and the same explicit facts; what follows from them too, if it does here."""
+        """Another one with that program and the same explicit facts, apart from this one."""
         other = copy(self)
         other._backend = self._backend.fresh(checked.schemas)
+        other._declared = {}
         other._excluded = self._excluded if checked is self._checked else frozenset()
         other._take(checked)
         both = [name for name in checked.schemas if self._plan.schemas.get(name) == checked.schemas[name]]
         for relation in both:
             other._backend.insert(other._kept_in(relation), self.explicit(relation))
-        if self._is_current:
-            other._is_current = False
-            other.materialize()
+        other._is_current = False
         return other
 
     def _take(self, checked: CheckedProgram) -> None:
@@ -137,7 +216,10 @@ class Materialization:
         plan = optimize(lower(checked))
         plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
         self._plan = with_modules(plan, self._excluded) if self._maintenance.modules else plan
-        self._backend.declare({**self._plan.schemas, **self._plan.hidden})
+        relations = {**self._plan.schemas, **self._plan.hidden}
+        self._backend.declare(relations)
+        for name, schema in relations.items():
+            self._declared.setdefault(name, schema)
         self._names = {self._kept_in(relation): relation for relation in self._plan.schemas}
         self._ordering = Ordering(self._backend, self._observer)
         self._questionnaire: Questionnaire | None = None
@@ -153,14 +235,16 @@ class Materialization:
         if relations:
             self._excluded |= relations
             if self._is_current:
-                self.__dict__.update(self._moved_to(self._checked).__dict__)
+                other = self._moved_to(self._checked)
+                other.materialize()
+                self.__dict__.update(other.__dict__)
             else:
                 self._take(self._checked)
 
     def _forget_what_follows(self) -> None:
         """Takes back a materialisation that was stopped: what it left might not follow from the facts of tomorrow."""
         for stratum in self._plan.strata:
-            if stratum.once or stratum.first or stratum.given or stratum.closed or stratum.modules:
+            if _derives(stratum):
                 for relation in stratum.relations:
                     self._backend.clear(relation)
 
@@ -248,6 +332,10 @@ class Materialization:
 
 def _states_facts(node: object) -> bool:
     return isinstance(node, Project) and isinstance(node.input, Values)
+
+
+def _derives(stratum: StratumPlan) -> bool:
+    return bool(stratum.once or stratum.first or stratum.given or stratum.closed or stratum.modules)
 
 
 def _without_facts(stratum: StratumPlan) -> StratumPlan:

@@ -11,7 +11,7 @@ before the fact itself: such derivations cannot go round in a circle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from math import inf
 
@@ -81,8 +81,10 @@ class Update:
         self.derived_anew: frozenset[str] = frozenset()
         self._budgets: dict[int, Budget] = {}
 
-    def apply(self, change: Mapping[str, Net]) -> None:
-        """Makes everything true after `change` of relations that no rule derives."""
+    def apply(self, change: Mapping[str, Net], anew: Set[int] = frozenset()) -> None:
+        """Makes everything true after `change` of relations that no rule derives; strata `anew` have other rules."""
+        for number in anew:
+            self._pending[number].must_start_over = True
         for relation, net in change.items():
             if len(net.came):
                 self._journal.store(relation, net.came)
@@ -161,10 +163,12 @@ class Update:
     def _stratum(self, number: int, questions: StratumQuestions, pending: Pending) -> Mapping[str, Net]:
         """What came and went in a stratum."""
         closed = questions.stratum.closed
-        if closed is not None:
+        if pending.must_start_over:
+            self._start_over(number, questions)
+        elif closed is not None:
             for _, net in pending.news:
                 self._journal.close(closed, net.came, net.went)
-        elif pending.must_start_over or self._has_much_news(pending, number) or self._cannot_follow(questions.stratum):
+        elif self._has_much_news(pending, number) or self._cannot_follow(questions.stratum):
             self._start_over(number, questions)
         else:
             try:

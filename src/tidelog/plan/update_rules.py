@@ -301,9 +301,10 @@ class _Asking:
         return replace(rule, node=prune_node(rule.node, Counter(names_used(rule.node))))
 
     def _groups_schema(self, aggregate: GroupJoin) -> Schema:
-        name = f"{self.rule.head}@groups{len(self.questions.regroupings)}"
-        attributes = tuple(Attribute(key, "", self.rule.kinds[key]) for key in aggregate.keys)
-        return Schema(name, attributes)
+        kinds = [self.rule.kinds[key] for key in aggregate.keys]
+        # Other rules may come later: a name stands for the same kinds for good.
+        name = f"{self.rule.head}@groups{len(self.questions.regroupings)}:{','.join(kind.value for kind in kinds)}"
+        return Schema(name, tuple(Attribute(key, "", kind) for key, kind in zip(aggregate.keys, kinds, strict=True)))
 
 
 def _with_marked(body: Spine, position: int) -> Spine:
