@@ -128,3 +128,32 @@ def test_rules_may_come_parsed(db: tidelog.Session) -> None:
     assert (8, 7) in db["path"]
     db.remove_rules(rule)
     assert (8, 7) not in db["path"]
+
+
+def test_rules_that_go_over_a_limit_are_refused_and_everything_stays() -> None:
+    text = """
+    .decl edge(x: number, y: number)
+    .decl path(x: number, y: number)
+    path(x, y) :- edge(x, y).
+    path(x, z) :- path(x, y), path(y, z).
+    """
+    edges = [(number, number + 1) for number in range(20)]
+    with tidelog.open(text, limits=tidelog.Limits(rows=2000)) as db:
+        db.insert("edge", edges)
+        assert len(db["path"]) == 210
+        with pytest.raises(tidelog.LimitError):
+            db.add_rules(
+                ".decl all(a: number, b: number, c: number) all(a, b, c) :- path(a, _), path(b, _), path(c, _)."
+            )
+        assert "all" not in db
+        assert len(db["path"]) == 210
+        assert db.apply(retract={"edge": [(19, 20)]})["path"].vanished_count == 20
+        assert len(db.add_rules(".decl far(x: number) far(x) :- path(0, x), x > 15.")["far"].appeared) == 4
+
+
+def test_a_relation_may_come_back_with_other_columns(db: tidelog.Session) -> None:
+    db.add_rules(".decl other(x: number) other(1).")
+    db.undo()
+    assert "other" not in db
+    db.add_rules('.decl other(x: symbol, y: symbol) other("a", "b").')
+    assert db["other"].rows() == [("a", "b")]
