@@ -9,6 +9,8 @@ import numpy as np
 from tidelog.facts.membership import Mask, Membership, Rows, chosen, membership_for
 from tidelog.kernels import jit
 
+_MANY_ROWS = 1 << 16
+
 
 class FactSet:
     """Rows of ids, each once. It never changes."""
@@ -85,9 +87,35 @@ class FactSet:
         return self._membership
 
 
+class Gathering:
+    """Rows that come some at a time, of which each is to be kept once."""
+
+    __slots__ = ("_batches", "_most", "_new")
+
+    def __init__(self) -> None:
+        self._batches: list[Rows] = []
+        self._new = 0
+        self._most = _MANY_ROWS
+
+    def add(self, rows: Rows) -> None:
+        """Takes rows; the array is free again afterwards."""
+        self._batches.append(rows.copy())
+        self._new += rows.shape[0]
+        if self._new > self._most:
+            # As many again as are known are waited for, so that each row is looked at a few times at most.
+            kept = self.facts()
+            self._batches, self._new, self._most = [kept.rows], 0, max(_MANY_ROWS, len(kept))
+
+    def facts(self) -> FactSet:
+        """The different rows so far; there was at least one."""
+        return different(self._batches)
+
+
 def different(batches: Iterable[Rows]) -> FactSet:
     """The different rows of all `batches`, of which there is at least one."""
     rows = np.concatenate(list(batches))
+    if rows.shape[0] == 1:
+        return FactSet(rows)
     jit.work(rows.shape[0])
     out = np.empty((rows.shape[0] + 1, rows.shape[1]), np.int32)
     known = membership_for(rows.shape[1])

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.facts.fact_set import FactSet, different
+from tidelog.facts import fact_set as fact_set_file
+from tidelog.facts.fact_set import FactSet, Gathering, different
 
 
 def rows_array(rows, width):
@@ -65,3 +66,13 @@ def test_facts_for_later_are_written_out_once_and_only_for_who_reads_them():
 def test_a_set_that_is_at_hand_is_used_again():
     facts = facts_of([(1, 2)], 2)
     assert FactSet(facts.rows, facts.membership).membership is facts.membership
+
+
+def test_gathered_rows_are_kept_once_however_many_come(monkeypatch):
+    monkeypatch.setattr(fact_set_file, "_MANY_ROWS", 10)
+    gathering, buffer = Gathering(), np.empty((7, 2), np.int32)
+    for start in range(0, 210, 7):
+        buffer[:, 0] = np.arange(start, start + 7) % 40
+        buffer[:, 1] = 3
+        gathering.add(buffer)
+    assert sorted(gathering.facts().rows.tolist()) == [[number, 3] for number in range(40)]

@@ -17,9 +17,8 @@ from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.facts.columns import arrow_schema, numbers_of
-from tidelog.facts.fact_set import FactSet, different
+from tidelog.facts.fact_set import FactSet, Gathering, different
 from tidelog.facts.membership import Rows
-from tidelog.facts.relation import Relation
 from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Version
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import relations_read
@@ -186,17 +185,16 @@ class LocalBackend:
     def collect(
         self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
     ) -> Mapping[str, FactSet]:
-        found: dict[str, Relation] = {}
+        found: dict[str, Gathering] = {}
         for rule in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)
             body = self._body(rule)
             body.prepare(evaluation)
             for rows in body.run(body.source.morsels(evaluation), evaluation):
                 watch(rule, rows.shape[0])
-                if rule.head not in found:
-                    found[rule.head] = Relation(self._schemas[rule.head].arity)
-                found[rule.head].stage(rows)
-        return {head: _staged(relation) for head, relation in found.items()}
+                if rows.shape[0]:
+                    found.setdefault(rule.head, Gathering()).add(rows)
+        return {head: gathered.facts() for head, gathered in found.items()}
 
     def effort(self) -> float:
         return thread_time() if self._jobs == 1 else process_time()
@@ -219,11 +217,6 @@ class LocalBackend:
             known = (rule.node, translate(rule, self._store), relations_read(rule.node))
             self._bodies[id(rule.node)] = known
         return known[1]
-
-
-def _staged(relation: Relation) -> FactSet:
-    relation.settle()
-    return FactSet(relation.rows[: relation.count], relation.membership)
 
 
 def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
