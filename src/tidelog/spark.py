@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 try:
+    from tidelog.backends.spark.reasons import JobError, RowsLostError
     from tidelog.pipeline.config import Tier
     from tidelog.pipeline.flow import Flow
-    from tidelog.pipeline.flow import open_flow as open
     from tidelog.pipeline.flow_delta import FlowDelta, FlowRelationDelta
+    from tidelog.pipeline.opening import open_flow as open
     from tidelog.plan.reduction import Reduction
     from tidelog.plan.reduction import Strategy as ReductionStrategy
 except ModuleNotFoundError as reason:
@@ -14,4 +15,14 @@ except ModuleNotFoundError as reason:
         raise
     raise ImportError("PySpark is not installed: run pip install 'tidelog[spark]'", name="pyspark") from None
 
-__all__ = ["Flow", "FlowDelta", "FlowRelationDelta", "Reduction", "ReductionStrategy", "Tier", "open"]
+__all__ = [
+    "Flow",
+    "FlowDelta",
+    "FlowRelationDelta",
+    "JobError",
+    "Reduction",
+    "ReductionStrategy",
+    "RowsLostError",
+    "Tier",
+    "open",
+]

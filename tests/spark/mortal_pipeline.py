@@ -23,6 +23,7 @@ from processes import children_of, is_java, wait_until_gone
 from oracle import evaluate
 from tidelog.analysis.check import check
 from tidelog.language.parser import parse
+from tidelog.pipeline.config import Tier
 from tidelog.pipeline.state import StateStore
 from tidelog.pipeline.state.files import open_files
 from tidelog.pipeline.state.parquet import ParquetState
@@ -59,6 +60,8 @@ format = "csv"
 every = 0
 files_per_batch = 1
 refresh = 1
+[engine]
+tier = "{tier}"
 [spark]
 master = "local[2]"
 [spark.options]
@@ -107,6 +110,7 @@ class Life:
 class MortalPipeline:
     folder: Path
     chance: random.Random
+    tier: Tier = Tier.COMPILED
     files: list[Changes] = field(default_factory=list)
     javas: list[int] = field(default_factory=list)
 
@@ -114,7 +118,7 @@ class MortalPipeline:
         self.start = [(one, one + 1) for one in range(4)]
         (self.folder / "changes").mkdir(parents=True)
         (self.folder / "rules.dl").write_text(PROGRAM)
-        (self.folder / "pipeline.toml").write_text(PIPELINE)
+        (self.folder / "pipeline.toml").write_text(PIPELINE.format(tier=self.tier.value))
         (self.folder / "edges.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in self.start))
 
     def feed(self, count: int) -> None:

@@ -33,10 +33,11 @@ from tidelog.backends.spark.layout import (
     stored_table,
     to_carried,
 )
+from tidelog.backends.spark.packed_rows import IS_ANSWER, plain_rows
 from tidelog.backends.spark.partitions import Partitioner, Partitions, hash_of_numbers, hash_of_rows, hash_of_texts
 from tidelog.backends.spark.reduction import evaluate, script_of
 from tidelog.backends.spark.reduction_protocol import LOCAL, Settings, own_errors
-from tidelog.backends.spark.tagged_rows import IS_ANSWER, MARKER, TAG, TO, Layout, slots_of
+from tidelog.backends.spark.tagged_rows import MARKER, TAG, TO, Layout, sent, slots_of, stored_columns
 from tidelog.errors import EvaluationError, UsageError
 from tidelog.facts.columns import column_of, values_of
 from tidelog.maintain.materialize import Run
@@ -150,30 +151,27 @@ def in_process(reduction: Reduction, tables: Tables, plan: Plan) -> Mapping[str,
         for name in placement.derived
         for way in ([EVERYWHERE] if EVERYWHERE in placement.ways[name] else placement.ways[name])
     ]
-    copies, letters = _batches(script.layout, lower_rows), _batches(script.layout, mail)
+    given = _batches(script.layout, [*lower_rows, *mail])
     if reduction.strategy in (Strategy.ALONE, Strategy.PRESERVED):
-        found = _stage(partial(run_to_the_end, script), script.layout, partitioner, [*copies, *letters])
+        found = _stage(partial(run_to_the_end, script), script.layout, partitioner, given)
         if len(placement.derived) == 1:
             (name,) = placement.derived
             return {name: _plain(found, schemas[name])}
         return {name: _answer(script.layout, name, found) for name in placement.derived}
-    return _rounds_in_process(reduction, script, copies, letters)
+    return _rounds_in_process(reduction, script, given)
 
 
-def _rounds_in_process(
-    reduction: Reduction, script: Script, copies: list[pa.RecordBatch], letters: list[pa.RecordBatch]
-) -> Mapping[str, pa.Table]:
+def _rounds_in_process(reduction: Reduction, script: Script, given: list[pa.RecordBatch]) -> Mapping[str, pa.Table]:
     pace = Pace.RUN_AHEAD if reduction.strategy is Strategy.ASYNCHRONOUS else Pace.ONE_ROUND
-    step: Stage = partial(run_first_round, script, pace)
-    known: list[pa.RecordBatch] = []
     tags = {script.layout.tags[mail_to(name)] for name in script.placement.derived}
+    found = _stage(partial(run_first_round, script, pace), script.layout, script.partitioner, given)
+    known: list[pa.RecordBatch] = []
     while True:
-        found = _stage(step, script.layout, script.partitioner, [*copies, *known, *letters])
         letters = [batch for batch in found if _column(batch, TAG)[0] in tags]
         known += [batch for batch in found if _column(batch, TAG)[0] not in tags]
         if not letters:
             return {name: _answer(script.layout, name, known) for name in script.placement.derived}
-        step = partial(run_round, script, pace)
+        found = _packed_stage(partial(run_round, script, pace), script.partitioner, [*known, *letters])
 
 
 def _closed_in_process(reduction: Reduction, edges: pa.Table, schema: Schema) -> pa.Table:
@@ -193,10 +191,9 @@ def _closed_in_process(reduction: Reduction, edges: pa.Table, schema: Schema) ->
     ends = (group.source, group.target)
     ways = [reduction.columns] if is_whole else [(end,) for end in ends]
     rows = _batches(layout, [(EDGES, _addressed(partitioner, schema, edges, way)) for way in ways])
-    while True:
-        rows = _stage(partial(components.join_partition, joining), layout, partitioner, rows)
-        if is_whole or all(_column(batch, TAG)[0] == layout.tags[EDGES] for batch in rows):
-            break
+    rows = _stage(partial(components.join_first, joining), layout, partitioner, rows)
+    while not is_whole and any(_column(batch, TAG)[0] == layout.tags[components.NEWS] for batch in rows):
+        rows = _packed_stage(partial(components.join_again, joining), partitioner, rows)
     members = [row for tag in layout.schemas for row in _answer(layout, tag, rows).to_pylist()]
     names = schema.names
     key = [names[column] for column in (*group.group, group.target)]
@@ -209,17 +206,23 @@ def _closed_in_process(reduction: Reduction, edges: pa.Table, schema: Schema) ->
 
 def _stage(run: Stage, layout: Layout, partitioner: Partitioner, rows: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """What the stage gives for all partitions, for the rows that are for each."""
+    markers = [_marker(layout, number) for number in range(partitioner.partitions)]
+    return _packed_stage(run, partitioner, [*markers, *rows])
+
+
+def _packed_stage(run: Stage, partitioner: Partitioner, rows: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """As `_stage`, for rows among which each partition has a marker."""
     found: list[pa.RecordBatch] = []
     for number in range(partitioner.partitions):
         mine = [batch.filter(pa.array(_column(batch, TO) == number)) for batch in rows]
-        found += [batch for batch in run([_marker(layout, number), *mine]) if batch.num_rows]
+        found += [batch for batch in run(mine) if batch.num_rows]
     return found
 
 
 def _marker(layout: Layout, number: int) -> pa.RecordBatch:
-    columns = [pa.array([number], pa.int32()), pa.array([MARKER], pa.int32()), pa.array([False])]
+    columns = [pa.array([number], pa.int32()), pa.array([MARKER], pa.int32())]
     columns += [pa.nulls(1, kind_type) for kind_type in map(_carried_type, layout.slots.values())]
-    return pa.RecordBatch.from_arrays(columns, names=[TO, TAG, IS_ANSWER, *layout.slots])
+    return pa.RecordBatch.from_arrays(columns, names=[TO, TAG, *layout.slots])
 
 
 def _carried_type(kind: Kind) -> pa.DataType:
@@ -261,13 +264,18 @@ def _dtype(kind: Kind) -> type:
 
 
 def _batches(layout: Layout, parts: list[tuple[str, tuple[pa.Table, Partitions]]]) -> list[pa.RecordBatch]:
-    return [
-        batch
-        for name, (table, to) in parts
-        for batch in layout.batches(
-            name, table if layout.schemas[name].arity else table.select([]), to, np.zeros(to.size, np.bool_)
-        )
-    ]
+    """Rows as a frame has them that goes into a stage."""
+    found: list[pa.RecordBatch] = []
+    for name, (table, to) in parts:
+        schema = layout.schemas[name]
+        places = dict(zip(slots_of(schema), stored_columns(table if schema.arity else table.select([])), strict=True))
+        columns = [pa.array(to, pa.int32()), pa.array(np.full(to.size, layout.tags[name]), pa.int32())]
+        columns += [
+            sent(kind, places[place]) if place in places else pa.nulls(to.size, _carried_type(kind))
+            for place, kind in layout.slots.items()
+        ]
+        found += pa.table(columns, names=[TO, TAG, *layout.slots]).combine_chunks().to_batches()
+    return found
 
 
 def _column(batch: pa.RecordBatch, name: str) -> np.ndarray:
@@ -281,8 +289,7 @@ def _answer(layout: Layout, name: str, batches: list[pa.RecordBatch]) -> pa.Tabl
         if _column(batch, TAG)[0] == layout.tags[name]
     ]
     schema = layout.schemas[name]
-    rows = [row for batch in mine for row in zip(*(_column(batch, s).tolist() for s in slots_of(schema)), strict=True)]
-    return table_of(schema, rows)
+    return _plain([batch for each in mine for batch in plain_rows(schema, [each])], schema)
 
 
 def _plain(batches: list[pa.RecordBatch], schema: Schema) -> pa.Table:

@@ -46,11 +46,13 @@ def main(folder: Path) -> None:
     assert state.read_arrow("edge").schema.types == [pa.int64(), pa.large_string()]
     assert state.read_arrow("go").num_rows == 1
     conflict(state)
-    assert state.clean(keep=2) == [1, 2]
+    appending_is_one_job(spark, state)
+    assert state.clean(keep=3) == [1, 2]
     assert rows_of(state.read("edge", 3)) == CONTENTS[2]
-    assert rows_of(state.read("edge")) == CONTENTS[3]
-    timed("replace", state, Commit({"edge": Replaced(arrow(ONE))}, "program"), 4)
-    assert [rows_of(rows) for rows in state.deltas("edge", 5)] == [[], [THREE]]
+    assert rows_of(state.read("edge", 4)) == CONTENTS[3]
+    timed("replace", state, Commit({"edge": Replaced(arrow(ONE))}, "program"), 5)
+    assert [rows_of(rows) for rows in state.deltas("edge", 6)] == [[], [THREE]]
+    begin_anew(state)
     spark.stop()
 
 
@@ -90,6 +92,30 @@ def conflict(state: StateStore) -> None:
     except ConflictError:
         return
     raise AssertionError("a commit on an old version went through")
+
+
+def appending_is_one_job(spark: SparkSession, state: StateStore) -> None:
+    """Rows are counted by the log of the table, not by reading it again."""
+    spark.addTag("one append")
+    timed("append", state, Commit({"path": Changed(arrow(TWO))}, "program"), 4)
+    spark.removeTag("one append")
+    assert state.versions()[4].tables["path"] == 2
+    assert jobs_tagged(spark, "one append") == 1
+
+
+def jobs_tagged(spark: SparkSession, tag: str) -> int:
+    """How many jobs Spark has run under a tag of the session; only its own classes know."""
+    store = spark._jsparkSession.sparkContext().statusStore()  # type: ignore[attr-defined]
+    jobs = store.jobsList(None)
+    return sum(tag in jobs.apply(at).jobTags().mkString(" ") for at in range(jobs.size()))
+
+
+def begin_anew(state: StateStore) -> None:
+    """Another program in the same state: the tables that it does not name are gone, old versions are not."""
+    info = state.commit(Commit({"edge": Replaced(arrow(ONE, TWO))}, "other", begins=True), 6)
+    assert dict(info.tables) == {"edge": 2}
+    assert [rows_of(rows) for rows in state.deltas("edge", 7)] == [[TWO], []]
+    assert rows_of(state.read("edge", 4)) == CONTENTS[3]
 
 
 def timed(what: str, state: StateStore, commit: Commit, after: int | None) -> None:

@@ -13,6 +13,7 @@ from replay import Chapter, History
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.spark.backend import SparkBackend
 from tidelog.backends.spark.jobs import SparkSettings
+from tidelog.backends.spark.layout import public_table
 from tidelog.connectors.python_rows import table_of_rows
 from tidelog.errors import EvaluationError
 from tidelog.facts.change import Change
@@ -45,8 +46,9 @@ class Keeper:
     def rows(self, relation: str) -> list[Row]:
         """The rows of `relation`, sorted."""
         self.materialization.materialize()
-        near = self.backend.near_table(relation)
-        if near is not None:
+        held = self.backend.facts(relation)
+        if held.rows is not None:  # in the driver: no job
+            near = public_table(held.rows, self.checked.schemas[relation])
             return sorted(zip(*near.to_pydict().values(), strict=True)) if near.num_columns else [()] * near.num_rows
         return frame_rows(self.materialization.table(relation))
 

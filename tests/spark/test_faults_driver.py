@@ -41,7 +41,7 @@ def test_whatever_is_killed_no_batch_is_lost_or_taken_twice(tmp_path: Path) -> N
         assert life.is_killed or life.code == 0, f"{death}\n{life.said}"
         assert pipeline.taken() >= before
         print(f"{action}, {death}: {before} to {pipeline.taken()} files, exit code {life.code}", flush=True)
-    last = pipeline.live("apply", None)
+    last = pipeline.live("apply", None, most_seconds=600)
     assert last.code == 0, last.said
     assert pipeline.taken() == len(pipeline.files)
     pipeline.check_outputs()

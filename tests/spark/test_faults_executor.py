@@ -16,12 +16,12 @@ from executor_killing import FEW, KINDS
 from standalone_cluster import spark_home, standalone_cluster
 
 HERE = Path(__file__).parent
-SECONDS = 1800
+SECONDS = 3600
 ALL = "TIDELOG_KILLS" in os.environ
 
 
 def test_in_a_local_cluster(tmp_path: Path) -> None:
-    check(tmp_path, spark_home(tmp_path), "local-cluster[2,1,1024]", list(KINDS) if ALL else FEW)
+    check(tmp_path, spark_home(tmp_path), "local-cluster[2,1,2048]", list(KINDS) if ALL else FEW)
 
 
 @pytest.mark.skipif(not ALL, reason="takes minutes: make faults")
@@ -36,7 +36,7 @@ def check(folder: Path, home: Path, master: str, kinds: list[str], cluster: int 
     environment = os.environ | {
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYTHONPATH": os.pathsep.join(map(str, (HERE.parent, HERE))),
+        "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")]),
         "TIDELOG_CLUSTER": str(cluster),
     }
     words = [sys.executable, str(HERE / "executor_killing.py"), master, str(folder), *kinds]

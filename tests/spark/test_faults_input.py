@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pipeline_folder import change, pipeline, rows_in, version
 from pyspark.sql import SparkSession
 
 import tidelog.spark
-from tidelog.cli.main import main
 from tidelog.errors import InputError
-from tidelog.pipeline.config_file import read_pipeline
-from tidelog.pipeline.status import versions
 
 PROGRAM = """\
 .decl edge(a: symbol, b: number)
@@ -57,30 +55,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(capsys: pytest.CaptureFixture[str], action: str) -> tuple[int, str]:
     """The exit code of an action, and what it says of errors."""
     capsys.readouterr()
-    code = main(["pipeline", action, "pipeline.toml"])
+    code = pipeline(action)
     return code, capsys.readouterr().err
 
 
 def configure(old: str, new: str) -> None:
     assert old in PIPELINE
     Path("pipeline.toml").write_text(PIPELINE.replace(old, new))
-
-
-def version() -> int:
-    return versions(read_pipeline(Path("pipeline.toml")))[-1].number
-
-
-def change(name: str, text: str, age: float = 0) -> None:
-    hidden = Path("changes", f".{name}")
-    hidden.write_text(text)
-    seconds = hidden.stat().st_mtime - age
-    os.utime(hidden, (seconds, seconds))
-    hidden.rename(Path("changes", name))
-
-
-def output() -> set[tuple[object, ...]]:
-    tables = [pq.ParquetFile(file).read() for file in Path("out").glob("*.parquet")]
-    return {tuple(row.values()) for row in pa.concat_tables(tables).to_pylist()}
 
 
 @pytest.mark.parametrize("action", ["apply", "follow"])
@@ -97,7 +78,7 @@ def test_a_batch_with_other_columns_changes_nothing_and_can_be_repaired(
     assert version() == 2
     change("2.csv", "op,a,b\n-,x,1\n")
     assert told(capsys, "apply")[0] == 0
-    assert output() == {("y", 3)}
+    assert rows_in("out") == {("y", 3)}
 
 
 def test_parquet_changes_of_another_type_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +98,7 @@ def test_columns_in_another_order_are_no_other_columns(capsys: pytest.CaptureFix
     change("2.csv", "op,b,a\n+,3,z\n")
     code, error = told(capsys, "apply")
     assert code == 0, error
-    assert output() == {("x", 2), ("y", 3), ("z", 4)}
+    assert rows_in("out") == {("x", 2), ("y", 3), ("z", 4)}
 
 
 def test_a_line_that_is_no_json_is_an_error_or_put_aside(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,7 +111,7 @@ def test_a_line_that_is_no_json_is_an_error_or_put_aside(capsys: pytest.CaptureF
     assert version() == 1
     Path("pipeline.toml").write_text(Path("pipeline.toml").read_text() + 'bad_rows = "bad"\n')
     assert told(capsys, "apply")[0] == 0
-    assert output() == {("x", 2), ("y", 3)}
+    assert rows_in("out") == {("x", 2), ("y", 3)}
     assert len(list(Path("bad").iterdir())) == 1
 
 
@@ -140,7 +121,7 @@ def test_a_file_that_is_older_than_those_before_it_is_taken_too(capsys: pytest.C
     assert told(capsys, "apply")[0] == 0
     change("2.csv", "op,a,b\n+,z,3\n", age=30 * 24 * 3600)
     assert told(capsys, "apply")[0] == 0
-    assert output() == {("x", 2), ("y", 3), ("z", 4)}
+    assert rows_in("out") == {("x", 2), ("y", 3), ("z", 4)}
 
 
 def test_a_missing_folder_of_changes_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +174,7 @@ def test_a_state_of_another_program_is_left_alone(capsys: pytest.CaptureFixture[
     assert code == 6
     assert "written by another program" in error
     assert version() == 1
-    assert output() == {("x", 2)}
+    assert rows_in("out") == {("x", 2)}
 
 
 def test_a_lost_checkpoint_is_said_before_anything_is_taken_again(
@@ -207,6 +188,32 @@ def test_a_lost_checkpoint_is_said_before_anything_is_taken_again(
     assert code == 2
     assert "under another checkpoint" in error
     assert version() == 2
+
+
+def test_a_checkpoint_whose_state_is_gone_is_said_before_changes_are_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change("1.csv", "op,a,b\n+,y,2\n")
+    assert told(capsys, "run")[0] == 0
+    shutil.rmtree(folder / "state")
+    shutil.rmtree(folder / "deltas")
+    code, error = told(capsys, "run")
+    assert code == 2, error
+    assert "has taken changes that the state does not have" in error
+    shutil.rmtree(folder / "state.checkpoint")
+    assert told(capsys, "run")[0] == 0
+    assert rows_in("out") == {("x", 2), ("y", 3)}
+
+
+def test_a_bad_value_names_the_file_it_is_in(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("edges.csv").unlink()
+    Path("edges.csv").mkdir()
+    Path("edges.csv/good.csv").write_text("a,b\nx,1\n")
+    Path("edges.csv/bad.csv").write_text("a,b\ny,many\n")
+    code, error = told(capsys, "run")
+    assert code == 3
+    assert f"{folder}/edges.csv/bad.csv: expected a number for attribute 'b'" in error
+    assert "found 'many'" in error
 
 
 def test_an_output_that_is_added_later_has_deltas_from_then_on(capsys: pytest.CaptureFixture[str]) -> None:

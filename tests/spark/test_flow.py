@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import tidelog
 from tidelog.errors import InputError, StateError, UsageError
+from tidelog.pipeline.arrow_rows import input_error
 
 REACHABLE = """\
 .decl edge(a: number, b: number)
@@ -106,6 +110,75 @@ def test_what_cannot_be_opened_is_said(spark: SparkSession, tmp_path: Path) -> N
         tidelog.spark.open(REACHABLE, spark, inputs={"edge": edges(spark, (1, 2))}, state=state)
     with pytest.raises(StateError, match="another program"):
         tidelog.spark.open(REACHABLE.replace("path(x, x)", "path(x, 3)"), spark, state=state)
+
+
+WRONG = [
+    (
+        {"inputs": {"edge": [(1, 2)]}},
+        r"inputs: expected a DataFrame of Spark .*, found list\n  hint: .*a bigint, b big",
+    ),
+    ({"inputs": {"edge": pa.table({"a": [1], "b": [2]})}}, r"found pyarrow\.lib\.Table"),
+    ({"inputs": [(1, 2)]}, r'inputs: expected DataFrames by relation, such as \{"edge": df\}, found list'),
+    ({"inputs": {3: None}}, "no relation '3'; there are: edge, path, loop"),
+    ({"spark": None}, "spark: expected a SparkSession, found NoneType"),
+    ({"tier": "sprak"}, "tier: expected one of 'compiled', 'spark', found 'sprak'"),
+    ({"reduction": "lone"}, "reduction: expected one of 'alone', .* found 'lone'"),
+    ({"keep": "path"}, "keep: expected names of relations"),
+    ({"keep": ["pth"]}, "no relation 'pth'; did you mean 'path'"),
+    ({"compiled_rows": "5"}, "compiled_rows: expected a whole number from 1, found '5'"),
+    ({"jobs": 0}, "jobs: expected a whole number from 1, found 0"),
+    ({"limits": {"rows": 5}}, "limits: expected tidelog.Limits"),
+    ({"state": 5}, "state: expected a path or a URI, found int"),
+    ({"program": None}, "expected a program or its text, found NoneType"),
+    ({"program": Path("rules.dl")}, "hint: tidelog.parse_file"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), WRONG, ids=[next(iter(given)) for given, _ in WRONG])
+def test_a_call_that_cannot_be_taken_is_told_what_to_give(
+    spark: SparkSession, given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        tidelog.spark.open(**{"program": REACHABLE, "spark": spark, **given})
+
+
+def test_frames_that_are_none_are_told_by_apply_too(spark: SparkSession) -> None:
+    flow = tidelog.spark.open(REACHABLE, spark, inputs={"edge": edges(spark, (1, 2))})
+    stream = spark.readStream.format("rate").load().selectExpr("value a", "value b")
+    for given, words in [([(1, 2)], "insert: expected a DataFrame"), (stream, "is a stream")]:
+        with pytest.raises(UsageError, match=words):
+            flow.apply(insert={"edge": given})  # type: ignore[dict-item]
+    with pytest.raises(UsageError, match="retract: expected DataFrames by relation"):
+        flow.apply(retract=None)  # type: ignore[arg-type]
+    assert flow.version == 1
+    assert list(flow) == ["edge", "path", "loop"]
+
+
+def test_tiers_and_reductions_may_be_given_by_name(spark: SparkSession) -> None:
+    given = edges(spark, (1, 2), (2, 3))
+    flow = tidelog.spark.open(REACHABLE, spark, inputs={"edge": given}, tier="spark", reduction="alone")
+    assert flow.tier is tidelog.spark.Tier.SPARK
+    assert {each.strategy for each in flow.reductions} == {tidelog.spark.ReductionStrategy.ALONE}
+
+
+def test_a_flow_without_inputs_or_with_inputs_of_a_derived_relation_has_what_was_given(spark: SparkSession) -> None:
+    assert rows(tidelog.spark.open(REACHABLE, spark)["path"]) == set()
+    assert rows(tidelog.spark.open(REACHABLE, spark, inputs={"path": edges(spark, (3, 3))})["loop"]) == {(3,)}
+
+
+def test_versions_that_are_not_there_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    flow = tidelog.spark.open(REACHABLE, spark, inputs={"edge": edges(spark, (1, 2))}, state=tmp_path / "state")
+    with pytest.raises(UsageError, match="has no version 9: versions 1 to 1 are kept"):
+        flow.read("path", version=9)
+    with pytest.raises(UsageError, match="a version is a number, not '1'"):
+        flow.read("path", version="1")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="did you mean 'path'"):
+        flow.versions_of("pth")
+
+
+def test_more_rows_than_the_driver_takes_is_told() -> None:
+    error = PySparkException("Total size of serialized results is bigger than spark.driver.maxResultSize (1024.0 KiB)")
+    assert "edge: it has more rows than Spark hands to the driver at once" in str(input_error(error, "edge"))
 
 
 def test_every_kind_of_value_and_no_columns_at_all_survive(spark: SparkSession, tmp_path: Path) -> None:

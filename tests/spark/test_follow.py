@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.errors import InputError
 from tidelog.pipeline.config import ChangeKind, ChangeSource, FollowSettings, Format, Source
-from tidelog.pipeline.flow import Flow, open_flow
+from tidelog.pipeline.flow import Flow
 from tidelog.pipeline.flow_delta import FlowDelta
+from tidelog.pipeline.opening import open_flow
 from tidelog.pipeline.sinks import Sinks
 from tidelog.pipeline.streams import Streams
 

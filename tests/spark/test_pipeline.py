@@ -8,11 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pipeline_folder import change, pipeline, rows_in, version
 from pyspark.sql import SparkSession
-
-from tidelog.cli.main import main
-from tidelog.pipeline.config_file import read_pipeline
-from tidelog.pipeline.status import versions
 
 PROGRAM = """\
 .decl edge(a: symbol, b: number)
@@ -55,20 +52,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def pipeline(*words: str) -> int:
-    action, *others = words
-    return main(["pipeline", action, "pipeline.toml", *others])
-
-
-def change(name: str, text: str) -> None:
-    Path("changes", f".{name}").write_text(text)
-    Path("changes", f".{name}").rename(Path("changes", name))
-
-
-def output(spark: SparkSession) -> set[tuple[object, ...]]:
-    return {tuple(row.values()) for row in spark.read.parquet(str(Path("out/path").resolve())).toArrow().to_pylist()}
-
-
 def deltas(spark: SparkSession) -> set[tuple[object, ...]]:
     rows = (
         spark.read.parquet(str(Path("out/changes").resolve()))
@@ -83,16 +66,16 @@ def test_inputs_become_answers_and_changes_their_deltas(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert pipeline("run") == 0
-    assert output(spark) == {("x", 1), ("x", 2), ("y, z", 2)}
+    assert rows_in("out/path") == {("x", 1), ("x", 2), ("y, z", 2)}
     change("1.csv", "op,b,a\n+,1,new\n-,1,x\n")
     assert pipeline("apply") == 0
-    assert output(spark) == {("new", 1), ("new", 2), ("y, z", 2)}
+    assert rows_in("out/path") == {("new", 1), ("new", 2), ("y, z", 2)}
     assert "path\t+2\t-2" in capsys.readouterr().out
     first = {(1, "appeared", "x", 1), (1, "appeared", "x", 2), (1, "appeared", "y, z", 2)}
     second = {(2, "appeared", "new", 1), (2, "appeared", "new", 2), (2, "vanished", "x", 1), (2, "vanished", "x", 2)}
     assert deltas(spark) == first | second
     assert pipeline("apply") == 0
-    assert len(versions(read_pipeline(Path("pipeline.toml")))) == 2
+    assert version() == 2
 
     assert pipeline("status") == 0
     assert "batch 0" in capsys.readouterr().out
@@ -103,24 +86,22 @@ def test_inputs_become_answers_and_changes_their_deltas(
     assert "version 1 is not kept" in capsys.readouterr().err
 
 
-def test_a_second_run_compares_inputs_that_have_no_changes(spark: SparkSession) -> None:
+def test_a_second_run_compares_inputs_that_have_no_changes() -> None:
     assert pipeline("run") == 0
     pq.write_table(pa.table({"to": [3], "from": [1]}), "next.parquet")
     assert pipeline("run") == 0
-    assert output(spark) == {("x", 1), ("x", 3), ("y, z", 2)}
+    assert rows_in("out/path") == {("x", 1), ("x", 3), ("y, z", 2)}
 
 
-def test_two_snapshots_are_compared(spark: SparkSession) -> None:
+def test_two_snapshots_are_compared() -> None:
     Path("pipeline.toml").write_text(PIPELINE.replace('path = "changes"', 'path = "new.csv"\nkind = "snapshot"'))
     assert pipeline("run") == 0
     Path("new.csv").write_text("a,b\nx,1\nw,1\n")
     assert pipeline("apply") == 0
-    assert output(spark) == {("x", 1), ("x", 2), ("w", 1), ("w", 2)}
+    assert rows_in("out/path") == {("x", 1), ("x", 2), ("w", 1), ("w", 2)}
 
 
-def test_a_bad_batch_changes_nothing_and_can_be_repaired(
-    spark: SparkSession, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_batch_changes_nothing_and_can_be_repaired(capsys: pytest.CaptureFixture[str]) -> None:
     assert pipeline("run") == 0
     change("1.csv", "op,b,a\n+,5,good\n+,five,bad\n*,6,worse\n")
     assert pipeline("apply") == 3
@@ -128,18 +109,18 @@ def test_a_bad_batch_changes_nothing_and_can_be_repaired(
     assert "expected a number for attribute 'b' of edge(a: symbol, b: number), found 'five'" in error
     assert "expected an operation (+, insert, i, -, retract, delete, d) in 'op', found '*'" in error
     assert "nothing of the batch was taken" in error
-    assert len(versions(read_pipeline(Path("pipeline.toml")))) == 1
+    assert version() == 1
     change("1.csv", "op,b,a\n+,5,good\n")
     assert pipeline("apply") == 0
-    assert ("good", 5) in output(spark)
+    assert ("good", 5) in rows_in("out/path")
 
 
-def test_bad_rows_can_be_put_aside(spark: SparkSession) -> None:
+def test_bad_rows_can_be_put_aside() -> None:
     Path("pipeline.toml").write_text(PIPELINE + '[follow]\nbad_rows = "bad"\n')
     assert pipeline("run") == 0
     change("1.csv", "op,b,a\n+,5,good\n+,five,bad\n")
     assert pipeline("apply") == 0
-    assert ("good", 5) in output(spark)
+    assert ("good", 5) in rows_in("out/path")
     (file,) = Path("bad").iterdir()
     (line,) = map(json.loads, file.read_text().splitlines())
     assert line["relation"] == "edge"
@@ -158,8 +139,8 @@ def test_a_batch_that_comes_again_is_known(spark: SparkSession, capsys: pytest.C
     Path("out/changes/_tidelog_version").write_text("2")  # and before the outputs
     assert pipeline("apply") == 0
     assert "batch 1 was taken before" in capsys.readouterr().err
-    assert len(versions(read_pipeline(Path("pipeline.toml")))) == 3
-    assert output(spark) == {("x", 1), ("x", 2), ("y, z", 2)}
+    assert version() == 3
+    assert rows_in("out/path") == {("x", 1), ("x", 2), ("y, z", 2)}
     assert {row for row in deltas(spark) if row[0] == 3} == {(3, "appeared", "x", 1), (3, "appeared", "x", 2)}
 
 
@@ -189,3 +170,48 @@ def test_a_changed_program_is_told_apart(capsys: pytest.CaptureFixture[str]) -> 
     assert "written by another program" in capsys.readouterr().err
     assert pipeline("status") == 0
     assert "has changed" in capsys.readouterr().out
+
+
+def test_a_changed_program_can_begin_anew_in_the_same_state(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change("1.csv", 'op,b,a\n+,1,new\n-,2,"y, z"\n')
+    assert pipeline("run") == 0
+    assert version() == 2
+    Path("rules.dl").write_text(PROGRAM.replace("path(x, y) :- edge(x, y).", "path(x, y) :- edge(x, y), y < 2."))
+    assert pipeline("run") == 6
+    assert "tidelog pipeline run --anew" in capsys.readouterr().err
+    assert pipeline("run", "--anew") == 0
+    assert rows_in("out/path") == {("x", 1), ("x", 2), ("new", 1), ("new", 2)}
+    # The inputs without the changes, then the changes, as at the first time.
+    assert {row for row in deltas(spark) if row[0] == 3} == {(3, "vanished", "new", 1), (3, "vanished", "new", 2)}
+    assert {row for row in deltas(spark) if row[0] == 4} == {(4, "appeared", "new", 1), (4, "appeared", "new", 2)}
+    change("2.csv", "op,b,a\n-,1,x\n")
+    assert pipeline("run") == 0
+    assert rows_in("out/path") == {("new", 1), ("new", 2)}
+    capsys.readouterr()
+    assert pipeline("show", "path", "--as-of", "1") == 0
+    assert capsys.readouterr().out == "x\t1\nx\t2\ny, z\t2\n"
+
+
+def test_a_relation_of_other_columns_begins_anew_and_keeps_its_past(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pipeline("run") == 0
+    program = PROGRAM.replace("path(a: symbol, b: number)", "path(b: number)").replace("path(x, ", "path(")
+    Path("rules.dl").write_text(program)
+    assert pipeline("run", "--anew") == 0
+    assert rows_in("out/path") == {(1,), (2,)}
+    assert rows_in("out/changes/version=2") == {(1, "appeared"), (2, "appeared")}
+    capsys.readouterr()
+    assert pipeline("show", "path", "--as-of", "1") == 0
+    assert capsys.readouterr().out == "x\t1\nx\t2\ny, z\t2\n"
+
+
+def test_beginning_anew_with_bad_inputs_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    change("1.csv", "op,b,a\n+,1,new\n")
+    assert pipeline("run") == 0
+    Path("edges.csv").write_text("a,b\nx,one\n")
+    assert pipeline("run", "--anew") == 3
+    assert version() == 2
+    assert pipeline("apply") == 0
+    assert "was taken before" not in capsys.readouterr().err
+    assert ("new", 1) in rows_in("out/path")

@@ -131,7 +131,8 @@ def test_spark_gives_the_rows_of_the_oracle(spark: SparkSession, name: str) -> N
         assert case.answers(on_spark(spark), strategy) == expected, strategy
 
 
-def test_an_error_in_a_task_is_the_error_of_the_rule(spark: SparkSession) -> None:
+@pytest.mark.parametrize("strategy", [Strategy.PRESERVED, Strategy.ASYNCHRONOUS], ids=lambda each: each.value)
+def test_an_error_in_a_task_is_the_error_of_the_rule(spark: SparkSession, strategy: Strategy) -> None:
     text = NUMBERS + "path(x, y) :- edge(x, y). path(x, 6 / y) :- path(x, y)."
     case = Case(text, {"edge": [(1, 2), (2, 0)]})
-    assert case.answers(on_spark(spark), Strategy.PRESERVED) == Failure()
+    assert case.answers(on_spark(spark), strategy) == Failure()

@@ -1,21 +1,27 @@
-"""DataFrames in and out: what is taken, what is refused, and what an error says."""
+"""DataFrames as rows of a relation: what is taken, what is refused, and what an error says."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
+import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.backends.spark.arrow_frames import frame_of_table, table_of_frame
-from tidelog.backends.spark.frames import Nulls, find_columns, read_frame, split_frame, write_frame
-from tidelog.backends.spark.types import relation_schema, spark_schema
+from tidelog.backends.spark.layout import spark_schema
+from tidelog.backends.spark.types import parsing
 from tidelog.connectors.conform import conform
-from tidelog.errors import InputError, OutputError, UsageError
+from tidelog.connectors.problems import NOUNS
+from tidelog.connectors.protocol import Nulls
+from tidelog.errors import InputError
 from tidelog.facts.columns import ARROW_TYPES, arrow_schema
+from tidelog.pipeline.arrow_rows import to_arrow
+from tidelog.pipeline.config import NullPolicy
+from tidelog.pipeline.judge import PROBLEM, RAW, find_columns, judged, strict
 from tidelog.schema import Attribute, Kind, Schema
 
 KINDS = {kind.value: kind for kind in Kind}
@@ -27,13 +33,20 @@ def schema_of(text: str, relation: str = "r") -> Schema:
     return Schema(relation, tuple(Attribute(name, type, KINDS[type]) for name, type in pairs))
 
 
-def values(frame: DataFrame) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in frame.collect()]
+def read(frame: DataFrame, schema: Schema, nulls: NullPolicy = Nulls.REFUSE) -> list[tuple[Any, ...]]:
+    """The rows that a flow takes from the frame."""
+    table = to_arrow(strict(judged(frame, schema, nulls=nulls)), schema)
+    return list(zip(*table.to_pydict().values(), strict=True))
+
+
+def problems(frame: DataFrame, schema: Schema) -> list[str | None]:
+    """What is wrong with each row."""
+    return judged(frame, schema, read=parsing).toArrow()[PROBLEM].to_pylist()
 
 
 def one(spark: SparkSession, expression: str, kind: str) -> Any:
     """The value that a column of that Spark expression has as the kind."""
-    ((value,),) = values(read_frame(spark.sql(f"select {expression} x"), schema_of(f"x: {kind}")))
+    ((value,),) = read(spark.sql(f"select {expression} x"), schema_of(f"x: {kind}"))
     return value
 
 
@@ -41,21 +54,6 @@ def test_the_spark_schema_has_no_nulls() -> None:
     found = spark_schema(schema_of("n: number, u: unsigned, f: float, s: symbol"))
     assert found.simpleString() == "struct<n:bigint,u:decimal(20,0),f:double,s:string>"
     assert not any(field.nullable for field in found)
-
-
-def test_a_relation_for_a_frame_takes_each_column_in_its_natural_kind(spark: SparkSession) -> None:
-    frame = spark.sql("select 1 i, true b, 1.5D d, 'x' s, date'2024-01-01' t, 1.25 m, cast(1 as decimal(20,0)) u")
-    assert str(relation_schema("r", frame.schema)) == (
-        "r(i: number, b: number, d: float, s: symbol, t: symbol, m: float, u: unsigned)"
-    )
-    assert read_frame(frame, relation_schema("r", frame.schema)).count() == 1
-
-
-def test_a_column_without_a_kind_or_a_name_is_named(spark: SparkSession) -> None:
-    with pytest.raises(InputError, match="column 'a' for r is array<int>: take it apart"):
-        relation_schema("r", spark.sql("select array(1) a").schema)
-    with pytest.raises(InputError, match="column 'a b' for r: rename it"):
-        relation_schema("r", spark.sql("select 1 `a b`").schema)
 
 
 NEW_YORK = "America/New_York"
@@ -68,10 +66,10 @@ def test_every_type_is_read_the_same_in_every_time_zone(spark: SparkSession, zon
         ("9223372036854775807L", "number", 2**63 - 1),
         ("true", "number", 1),
         ("true", "symbol", "true"),
-        ("cast('18446744073709551615' as decimal(20,0))", "unsigned", Decimal(2**64 - 1)),
-        ("7", "unsigned", Decimal(7)),
-        ("double('1152921504606846976')", "unsigned", Decimal(2**60)),
-        ("double('1.8446744073709550E19')", "unsigned", Decimal(18446744073709549568)),
+        ("cast('18446744073709551615' as decimal(20,0))", "unsigned", 2**64 - 1),
+        ("7", "unsigned", 7),
+        ("double('1152921504606846976')", "unsigned", 2**60),
+        ("double('1.8446744073709550E19')", "unsigned", 18446744073709549568),
         ("double('-9223372036854775808')", "number", -(2**63)),
         ("cast(-12.00 as decimal(38,30))", "number", -12),
         ("cast('-9223372036854775808' as decimal(38,19))", "number", -(2**63)),
@@ -93,8 +91,7 @@ def test_every_type_is_read_the_same_in_every_time_zone(spark: SparkSession, zon
     try:
         frame = spark.sql("select " + ", ".join(f"{text} c{place}" for place, (text, _, _) in enumerate(cases)))
         schema = schema_of(", ".join(f"c{place}: {kind}" for place, (_, kind, _) in enumerate(cases)))
-        read = read_frame(frame, schema)
-        assert values(read) == [tuple(value for _, _, value in cases)]
+        assert read(frame, schema) == [tuple(value for _, _, value in cases)]
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
@@ -105,7 +102,7 @@ def test_negative_zero_is_zero(spark: SparkSession) -> None:
 
 def test_a_collation_is_left_behind(spark: SparkSession) -> None:
     frame = spark.sql("select collate(c, 'UTF8_LCASE') s from values ('a'), ('A') t(c)")
-    assert read_frame(frame, schema_of("s: symbol")).distinct().count() == 2
+    assert strict(judged(frame, schema_of("s: symbol"))).distinct().count() == 2
 
 
 @pytest.mark.parametrize(
@@ -125,18 +122,22 @@ def test_a_collation_is_left_behind(spark: SparkSession) -> None:
     ],
 )
 def test_a_value_that_is_none_of_the_kind_is_shown(spark: SparkSession, expression: str, kind: str, found: str) -> None:
-    with pytest.raises(InputError, match=rf"for attribute 'x' of r\(x: {kind}\), found {found} in 1 row"):
+    with pytest.raises(InputError, match=rf"for attribute 'x' of r\(x: {kind}\), found {found}$"):
         one(spark, expression, kind)
 
 
 @pytest.mark.parametrize(
     ("expression", "kind", "words"),
     [
-        ("'1'", "number", "column 'x' of string; nothing is parsed from text: cast the column to bigint first"),
-        ("1", "symbol", "column 'x' of int; nothing is printed to text"),
+        (
+            "'1'",
+            "number",
+            "the column 'x' of string\n  hint: nothing is parsed from text: cast the column to big",
+        ),
+        ("1", "symbol", "the column 'x' of int\n  hint: nothing is printed to text"),
         ("true", "float", "declare a number .0 or 1. or a symbol"),
         ("date'2024-01-01'", "float", "declare a symbol, which holds it in ISO form"),
-        ("array(1)", "number", "column 'x' of array<int>; take it apart"),
+        ("array(1)", "number", "the column 'x' of array<int>\n  hint: take it apart"),
     ],
 )
 def test_a_type_that_is_none_of_the_kind_is_named_with_advice(
@@ -146,13 +147,43 @@ def test_a_type_that_is_none_of_the_kind_is_named_with_advice(
         one(spark, expression, kind)
 
 
-def test_all_problems_are_told_at_once_with_their_source(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([(None, 0.5), (None, 1.0), (3, 2.5)], "a int, b double")
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        (" 12 ", "number", 12),
+        ("+18446744073709551615", "unsigned", 2**64 - 1),
+        ("1e3", "float", 1000.0),
+        ("-0.0", "float", 0.0),
+        ("1.5", "number", None),
+        ("18446744073709551616", "unsigned", None),
+        ("-1", "unsigned", None),
+        ("NaN", "float", None),
+        ("", "number", None),
+    ],
+)
+def test_numbers_are_read_out_of_text_where_that_is_asked_for(
+    spark: SparkSession, text: str, kind: str, value: float | None
+) -> None:
+    schema = schema_of(f"x: {kind}")
+    row = judged(spark.createDataFrame([(text,)], "x string"), schema, read=parsing).toArrow().to_pylist()[0]
+    problem = f"expected {NOUNS[KINDS[kind]]} for attribute 'x' of {schema}, found '{text}'"
+    assert (row["x"], row[PROBLEM]) == ((value, None) if value is not None else (None, problem))
+    assert row[RAW] == json.dumps({"x": text}, separators=(",", ":"))
+
+
+def test_a_bad_row_names_its_file_among_several(spark: SparkSession, tmp_path: Path) -> None:
+    for name, text in (("one.csv", "1\n"), ("two.csv", "2\nx\n")):
+        (tmp_path / name).write_text(text)
+    rows = judged(spark.read.schema("x string").csv(str(tmp_path)), schema_of("x: number"), read=parsing)
     with pytest.raises(InputError) as raised:
-        read_frame(frame, schema_of("a: number, b: number"), source="lake/r")
-    assert raised.value.file == "lake/r"
-    assert "'a' of r(a: number, b: number), found NULL in 2 rows; skip such rows or" in str(raised.value)
-    assert "'b' of r(a: number, b: number), found 0.5 in 2 rows" in str(raised.value)
+        to_arrow(strict(rows, str(tmp_path)), schema_of("x: number"))
+    assert str(raised.value) == (f"{tmp_path}/two.csv: expected a number for attribute 'x' of r(x: number), found 'x'")
+
+
+def test_rows_that_are_in_no_file_name_their_source(spark: SparkSession) -> None:
+    rows = judged(spark.sql("select 1.5D x"), schema_of("x: number"))
+    with pytest.raises(InputError, match=r"^people: expected a number"):
+        to_arrow(strict(rows, "people"), schema_of("x: number"))
 
 
 PEOPLE = "name string, age int"
@@ -160,49 +191,30 @@ PEOPLE = "name string, age int"
 
 def test_rows_with_null_can_be_skipped(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("Ann", 41), ("Bob", None), (None, 3)], PEOPLE)
-    assert values(read_frame(frame, schema_of("name: symbol, age: number"), nulls=Nulls.SKIP)) == [("Ann", 41)]
+    assert read(frame, schema_of("name: symbol, age: number"), Nulls.SKIP) == [("Ann", 41)]
 
 
 def test_null_in_a_column_that_is_not_taken_does_not_matter(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("Ann", None)], PEOPLE)
-    assert values(read_frame(frame, schema_of("name: symbol"))) == [("Ann",)]
+    assert read(frame, schema_of("name: symbol")) == [("Ann",)]
 
 
 def test_a_value_can_stand_for_null(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("Bob", None), (None, 3)], PEOPLE)
-    read = read_frame(frame, schema_of("name: symbol, age: unsigned"), nulls={"name": "?", "age": 2**64 - 1})
-    assert values(read) == [("Bob", Decimal(2**64 - 1)), ("?", Decimal(3))]
+    found = read(frame, schema_of("name: symbol, age: unsigned"), {"name": "?", "age": 2**64 - 1})
+    assert found == [("Bob", 2**64 - 1), ("?", 3)]
 
 
 def test_where_no_value_stands_for_it_null_is_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("Bob", None), (None, 3)], PEOPLE)
-    with pytest.raises(InputError, match=r"attribute 'age'.*found NULL in 1 row"):
-        read_frame(frame, schema_of("name: symbol, age: number"), nulls={"name": "?"})
+    with pytest.raises(InputError, match=r"attribute 'age'.*found NULL$"):
+        read(frame, schema_of("name: symbol, age: number"), {"name": "?"})
 
 
-@pytest.mark.parametrize(
-    ("nulls", "words"),
-    [
-        ({"nmae": ""}, "nulls: r.* has no attribute 'nmae'"),
-        ({"age": "none"}, "'none' is not a number"),
-        ({"age": 2**63}, "is not a number"),
-        ({"age": True}, "True is not a number"),
-    ],
-)
-def test_a_value_for_null_must_be_one_of_the_attribute(
-    spark: SparkSession, nulls: dict[str, str | int], words: str
-) -> None:
-    frame = spark.createDataFrame([("Bob", None)], PEOPLE)
-    with pytest.raises(UsageError, match=words):
-        read_frame(frame, schema_of("name: symbol, age: number"), nulls=nulls)
-
-
-def test_a_frame_whose_types_say_that_all_fits_costs_no_job(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = spark.range(3).selectExpr("id", "'x' s")
-    monkeypatch.setattr(type(frame), "collect", lambda _frame: pytest.fail("a job ran"))
-    assert read_frame(frame, schema_of("id: number, s: symbol")).columns == ["id", "s"]
+def test_a_bad_value_is_no_missing_one(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("Bob", 0.5)], "name string, age double")
+    with pytest.raises(InputError, match=r"found 0.5$"):
+        read(frame, schema_of("name: symbol, age: number"), Nulls.SKIP)
 
 
 @pytest.mark.parametrize(
@@ -215,46 +227,37 @@ def test_a_frame_whose_types_say_that_all_fits_costs_no_job(
     ],
 )
 def test_columns_are_found_by_name_then_by_position(found: list[str], positions: list[int]) -> None:
-    assert list(find_columns(["src", "dst"], found, schema_of("src: number, dst: number"))) == positions
+    assert list(find_columns(["src", "dst"], found)) == positions
 
 
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (["dst", "source"], r"missing: 'src'.*columns="),
-        (["src"], r"needs 2 columns, found 1 \(src\); missing: 'dst'"),
-        (["src", "src", "dst"], "there are 2 columns named 'src'"),
+        ("1 dst, 2 source", "needs the column 'src', found dst, source\n  hint: did you mean 'source'"),
+        ("1 src", "needs the column 'dst', found src\n  hint: Rename it there"),
+        ("1 src, 2 src, 3 dst", "needs one column 'src', found src, src, dst"),
     ],
 )
-def test_columns_that_would_be_guessed_are_refused(found: list[str], words: str) -> None:
+def test_columns_that_would_be_guessed_are_refused(spark: SparkSession, found: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        find_columns(["src", "dst"], found, schema_of("src: number, dst: number"))
+        judged(spark.sql(f"select {found}"), schema_of("src: number, dst: number"))
 
 
 def test_columns_may_have_other_names_and_dots_in_them(spark: SparkSession) -> None:
-    frame = spark.sql("select 1 `to.node`, 2 from_node")
-    assert values(read_frame(frame, schema_of("src: number, dst: number"), columns=["from_node", "to.node"])) == [
-        (2, 1)
-    ]
-    with pytest.raises(UsageError, match="columns has 1 name"):
-        read_frame(frame, schema_of("src: number, dst: number"), columns=["from_node"])
-
-
-def test_rows_that_do_not_fit_can_be_split_off(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([("Ann", 1.0), ("Bob", 1.5), (None, 2.0)], "name string, `age.now` double")
-    fitting, others = split_frame(frame, schema_of("name: symbol, age: number"), columns=["name", "age.now"])
-    assert values(fitting) == [("Ann", 1)]
-    assert others.columns == ["name", "age.now", "problem"]
-    bob, nameless = others.collect()
-    assert bob[:2] == ("Bob", 1.5)
-    assert bob.problem == "expected a number for attribute 'age' of r(name: symbol, age: number), found 1.5"
-    assert nameless.problem.endswith("found NULL")
+    frame = spark.sql("select 1 `to.node`, 2 from_node, '+' op")
+    schema = schema_of("src: number, dst: number")
+    rows = judged(frame, schema, columns={"src": "from_node", "dst": "to.node"}, extra=["op"]).toArrow()
+    assert rows.select(["src", "dst", "op"]).to_pylist() == [{"src": 2, "dst": 1, "op": "+"}]
+    assert json.loads(rows[RAW][0].as_py()) == {"src": 2, "dst": 1, "op": "+"}
+    with pytest.raises(InputError, match=r"needs the column 'from', found to\.node, from_node"):
+        judged(frame, schema, columns={"src": "from"}, extra=["op"])
+    with pytest.raises(InputError, match="needs the column 'operation'"):
+        judged(frame, schema, columns={"src": "from_node", "dst": "to.node"}, extra=["operation"])
 
 
 def test_a_relation_without_attributes_keeps_count(spark: SparkSession) -> None:
     nothing = schema_of("")
-    read = read_frame(spark.range(3), nothing)
-    assert table_of_frame(read, nothing).num_rows == 3
+    assert to_arrow(strict(judged(spark.range(3), nothing)), nothing).num_rows == 3
     assert table_of_frame(frame_of_table(spark, pa.table({"": pa.nulls(2)}).select([]), nothing), nothing).num_rows == 2
 
 
@@ -278,68 +281,6 @@ def test_a_frame_without_rows_is_a_table_without_rows(spark: SparkSession) -> No
     assert table_of_frame(frame_of_table(spark, empty, EVERY_KIND), EVERY_KIND).equals(empty)
 
 
-def test_names_and_types_are_given_on_the_way_out(spark: SparkSession) -> None:
-    schema = schema_of("d: number, t: number, b: number, i: unsigned, day: symbol, time: symbol, f: float")
-    row = (19_782, -500_000, 1, 5, "2024-02-29", "2024-11-03T05:30:00.000001Z", 0.5)
-    frame = read_frame(
-        spark.createDataFrame([row], "d long, t long, b long, i long, day string, time string, f double"), schema
-    )
-    types = {
-        "d": "date",
-        "t": "timestamp",
-        "b": "boolean",
-        "i": "int",
-        "day": "date",
-        "time": "timestamp",
-        "f": "float",
-    }
-    written = write_frame(frame, schema, columns=[f"{name}.out" for name in schema.names], types=types)
-    assert written.columns[0] == "d.out"
-    assert [field.dataType.simpleString() for field in written.schema] == [types[name] for name in schema.names]
-    assert read_frame(written, schema, columns=written.columns).collect() == frame.collect()
-
-
-def test_what_a_frame_holds_goes_out_as_it_came(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(
-        [Row(d=date(1999, 12, 31), t=datetime(2024, 3, 10, 2, 30), n=5)], "d date, t timestamp, n short"
-    )
-    schema = relation_schema("r", frame.schema)
-    types = {field.name: field.dataType for field in frame.schema}
-    assert write_frame(read_frame(frame, schema), schema, types=types).collect() == frame.collect()
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "type", "words"),
-    [
-        ("number", 300, "tinyint", "tinyint cannot hold attribute 'x' of r.*found 300 in 1 row"),
-        ("number", 2, "boolean", "found 2 in 1 row"),
-        ("unsigned", 2**63, "bigint", "found 9223372036854775808 in 1 row"),
-        ("float", 0.1, "float", "found 0.1 in 1 row"),
-        ("symbol", "soon", "date", "date cannot hold attribute 'x' of r.*found soon in 1 row"),
-    ],
-)
-def test_a_value_that_the_wanted_type_has_not_is_an_error(
-    spark: SparkSession, kind: str, value: int | float | str, type: str, words: str
-) -> None:
-    schema = schema_of(f"x: {kind}")
-    table = pa.Table.from_arrays([pa.array([value], ARROW_TYPES[KINDS[kind]])], schema=arrow_schema(schema))
-    with pytest.raises(OutputError, match=words):
-        write_frame(frame_of_table(spark, table, schema), schema, types={"x": type})
-
-
-@pytest.mark.parametrize(
-    ("types", "words"),
-    [
-        ({"y": "int"}, "types: r.* has no attribute 'y'"),
-        ({"x": "integre"}, "'integre' for 'x' is no Spark type"),
-        ({"x": "array<int>"}, "array<int> cannot hold attribute 'x'"),
-    ],
-)
-def test_a_type_that_cannot_be_is_refused(spark: SparkSession, types: dict[str, str], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        write_frame(spark.sql("select 1L x"), schema_of("x: number"), types=types)
-
-
 EDGES: dict[pa.DataType, list[Any]] = {
     pa.float64(): [0.0, -0.0, 0.5, -1.0, 2.0**53, 2.0**62, -(2.0**63), 2.0**63, 2.0**64, 1e300, float("inf")],
     pa.int64(): [0, -1, 2**53, -(2**53), 2**53 + 1, 2**63 - 1, -(2**63)],
@@ -354,9 +295,10 @@ def test_numbers_are_taken_and_refused_as_by_the_local_connectors(
 ) -> None:
     schema = schema_of(f"x: {kind}")
     column = pa.table({"x": pa.array(EDGES[type], type)})
-    fitting, _ = split_frame(spark.createDataFrame(column), schema)
+    rows = judged(spark.createDataFrame(column), schema)
+    fitting = to_arrow(strict(rows.where(f"`{PROBLEM}` is null")), schema)
     expected = [value for place in range(len(column)) for value in taken_locally(column.slice(place, 1), schema)]
-    assert sorted(map(repr, table_of_frame(fitting, schema)["x"].to_pylist())) == sorted(map(repr, expected))
+    assert sorted(map(repr, fitting["x"].to_pylist())) == sorted(map(repr, expected))
 
 
 def taken_locally(table: pa.Table, schema: Schema) -> list[Any]:
@@ -367,17 +309,13 @@ def taken_locally(table: pa.Table, schema: Schema) -> list[Any]:
         return []
 
 
-def test_frames_go_in_and_out_through_connect(connected: SparkSession) -> None:
+def test_frames_are_judged_through_connect(connected: SparkSession) -> None:
     frame = connected.sql("select timestamp_ntz'2024-03-10 02:30:00' t, 1.0D n union all select null, 2.0D")
     schema = schema_of("t: symbol, n: unsigned")
-    with pytest.raises(InputError, match=r"attribute 't'.*found NULL in 1 row"):
-        read_frame(frame, schema)
-    fitting, others = split_frame(frame, schema)
-    assert values(fitting) == [("2024-03-10T02:30:00.000000", Decimal(1))]
-    assert [row.problem[-10:] for row in others.collect()] == ["found NULL"]
-    written = write_frame(read_frame(frame, schema, nulls=Nulls.SKIP), schema, types={"n": "int", "t": "timestamp_ntz"})
-    assert values(written) == [(datetime(2024, 3, 10, 2, 30), 1)]
-    assert relation_schema("r", frame.schema).names == ("t", "n")
+    with pytest.raises(InputError, match=r"attribute 't'.*found NULL$"):
+        read(frame, schema)
+    assert read(frame, schema, Nulls.SKIP) == [("2024-03-10T02:30:00.000000", 1)]
+    assert [str(problem)[-10:] for problem in problems(frame, schema)] == ["None", "found NULL"]
 
 
 def test_tables_go_in_and_out_through_connect(connected: SparkSession) -> None:

@@ -31,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=summary, description=summary.capitalize() + ".")
         action.add_argument("file", metavar="FILE", help="the pipeline file, as pipeline.toml")
         match name:
+            case "run":
+                action.add_argument(
+                    "--anew",
+                    action="store_true",
+                    help="derive everything again from the inputs, as a new version of the state",
+                )
             case "show":
                 action.add_argument("relation", metavar="RELATION", help="whose rows")
                 action.add_argument("--as-of", metavar="VERSION", type=at_least_one, help="rows of an older version")
@@ -47,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     with show_progress() as observer:
         hearer = load("run").Hearer(say if arguments.action in TELLING else keep_quiet, changed, observer)
         match arguments.action:
+            case "run" if arguments.anew:
+                load("run").run_anew(config, hearer)
             case "run" | "apply":
                 getattr(load("run"), arguments.action)(config, hearer)
             case "follow":

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tidelog.connectors.problems import RANGES, Problem, misfit, out_of_range, show
+from tidelog.connectors.problems import Problem, misfit, out_of_range, show
 from tidelog.connectors.protocol import Options, Quoting
 from tidelog.connectors.python_rows import count, nullary, table_of_columns
 from tidelog.errors import InputError
 from tidelog.facts.columns import column_of
+from tidelog.language.functions import RANGES
 from tidelog.schema import Kind, Schema, Value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog.errors import InputError
+from tidelog.language.functions import RANGES
 from tidelog.schema import Kind, Schema
 
 SHOWN = 10
@@ -16,11 +17,6 @@ NOUNS: dict[Kind, str] = {
     Kind.UNSIGNED: "an unsigned number",
     Kind.FLOAT: "a float",
     Kind.SYMBOL: "a symbol",
-}
-
-RANGES: dict[Kind, tuple[int, int]] = {
-    Kind.NUMBER: (-(2**63), 2**63 - 1),
-    Kind.UNSIGNED: (0, 2**64 - 1),
 }
 
 

@@ -12,9 +12,10 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from tidelog.connectors.problems import RANGES, Problem, input_error, misfit, out_of_range, show
+from tidelog.connectors.problems import Problem, input_error, misfit, out_of_range, show
 from tidelog.connectors.protocol import PLAIN, Nulls, Options
 from tidelog.facts.columns import arrow_schema, column_of, column_of_numbers, values_of
+from tidelog.language.functions import RANGES
 from tidelog.schema import Kind, Row, Schema, Value
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidelog.connectors.conform import places_of
-from tidelog.connectors.problems import RANGES
 from tidelog.connectors.protocol import Options
 from tidelog.connectors.python_rows import Origin, rows_of, table_of_rows
 from tidelog.errors import InputError, OutputError
+from tidelog.language.functions import RANGES
 from tidelog.schema import Kind, Schema
 
 

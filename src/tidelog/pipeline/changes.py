@@ -18,11 +18,11 @@ from tidelog.connectors.python_rows import nullary
 from tidelog.facts.change import Change, net_change
 from tidelog.pipeline.config import ChangeKind, ChangeSource
 from tidelog.pipeline.flow import Flow
-from tidelog.pipeline.judge import PROBLEM, judged, quoted
-from tidelog.pipeline.sources import load_stream, named, read_source
+from tidelog.pipeline.judge import PROBLEM, RAW, quoted
+from tidelog.pipeline.sources import judged_source, load_stream, read_source
 from tidelog.schema import Schema
 
-RELATION, OPERATION, ORDER, RAW = "_relation", "_operation", "_order", "_raw"
+RELATION, OPERATION, ORDER = "~relation", "~operation", "~order"
 FEED_OPERATION, FEED_VERSION = "_change_type", "_commit_version"
 FEED_INSERTS = ("insert", "update_postimage")
 FEED_RETRACTS = ("delete", "update_preimage")
@@ -96,23 +96,21 @@ def _judged_stream(spark: SparkSession, change: ChangeSource, schema: Schema, fi
     if change.kind is ChangeKind.FEED:
         source = replace(source, options={"readChangeFeed": "true", **source.options})
         extra, inserts, retracts = [FEED_OPERATION, FEED_VERSION], FEED_INSERTS, FEED_RETRACTS
-    raw = named(load_stream(spark, source, schema, files, extra), source, schema, extra)
-    operation = f.lower(f.trim(f.col(quoted(extra[0])).cast(StringType())))
+    rows = judged_source(load_stream(spark, source, schema, files, extra), source, schema, extra)
+    asked = f.col(quoted(extra[0])).cast(StringType())
+    operation = f.lower(f.trim(asked))
     sign = f.when(operation.isin(*inserts), "+").when(operation.isin(*retracts), "-")
     order = f.col(FEED_VERSION).cast(LongType()) + 1 if change.kind is ChangeKind.FEED else f.lit(0).cast(LongType())
-    asked = f.col(quoted(extra[0])).cast(StringType())
-    others = (sign.alias(OPERATION), order.alias(ORDER), asked.alias("_asked"), f.to_json(f.struct("*")).alias(RAW))
-    rows = judged(raw, schema, source.nulls, *others, source=str(source))
     expected = f"expected an operation ({', '.join((*inserts, *retracts))}) in '{extra[0]}', found "
-    wrong = f.concat(f.lit(expected), f.coalesce(f.concat(f.lit("'"), f.col("_asked"), f.lit("'")), f.lit("NULL")))
-    problem = f.coalesce(f.when(f.col(OPERATION).isNull(), wrong), f.col(PROBLEM))
+    wrong = f.concat(f.lit(expected), f.coalesce(f.concat(f.lit("'"), asked, f.lit("'")), f.lit("NULL")))
+    problem = f.coalesce(f.when(sign.isNull(), wrong), f.col(quoted(PROBLEM)))
     own = f.struct(*(f.col(quoted(name)) for name in schema.names)) if schema.arity else f.struct(f.lit(1).alias("_"))
     return rows.select(
         f.lit(schema.relation).alias(RELATION),
-        f.col(OPERATION),
-        f.col(ORDER),
+        sign.alias(OPERATION),
+        order.alias(ORDER),
         problem.alias(PROBLEM),
-        f.when(problem.isNotNull(), f.col(RAW)).alias(RAW),
+        f.when(problem.isNotNull(), f.col(quoted(RAW))).alias(RAW),
         own.alias(schema.relation),
     )
 

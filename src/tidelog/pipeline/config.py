@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.spark.session import SessionSettings
+from tidelog.checking import check_program
 from tidelog.connectors.protocol import Nulls
+from tidelog.language.parser import parse_file
 from tidelog.maintain.protocol import Limits
 from tidelog.schema import Value
 
@@ -110,7 +114,7 @@ class FollowSettings:
     bad_rows: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pipeline:
     """A pipeline file, read and checked; its paths are absolute or name a file system."""
 
@@ -124,3 +128,8 @@ class Pipeline:
     engine: EngineSettings
     follow: FollowSettings
     limits: Limits
+
+    @cached_property
+    def checked(self) -> CheckedProgram:
+        """The program, read when somebody asks for it first."""
+        return check_program(parse_file(self.program))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.spark.session import HERE, SessionSettings
-from tidelog.connectors.problems import NOUNS
 from tidelog.connectors.protocol import Nulls
-from tidelog.errors import InputError
-from tidelog.language.words import nearest
+from tidelog.errors import InputError, TidelogError
 from tidelog.maintain.protocol import Limits
 from tidelog.pipeline.config import (
     ChangeKind,
@@ -29,15 +25,15 @@ from tidelog.pipeline.config import (
     StateSettings,
     Tier,
 )
-from tidelog.pipeline.toml_table import TomlTable, shown
-from tidelog.schema import Kind, Schema
+from tidelog.pipeline.config_fit import misfits
+from tidelog.pipeline.toml_table import TomlTable
 
 SUFFIXES = {".parquet": Format.PARQUET, ".csv": Format.CSV, ".json": Format.JSON, ".jsonl": Format.JSON}
 IS_FILE_SYSTEM = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def read_pipeline(file: Path) -> Pipeline:
-    """What `file` says; InputError names every key that is wrong."""
+    """What `file` says of a program that can be run; InputError names every key that is wrong, of either."""
     try:
         entries = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as reason:
@@ -48,58 +44,14 @@ def read_pipeline(file: Path) -> Pipeline:
         raise InputError(f"not TOML: {reason}", str(file)) from None
     problems: list[str] = []
     pipeline = _pipeline(TomlTable(entries, "", problems), file)
-    _raise(problems, file)
+    try:
+        problems += misfits(pipeline)
+    except TidelogError:  # the program cannot be read: what is wrong here comes first
+        if not problems:
+            raise
+    if problems:
+        raise InputError("\n".join([problems[0], *(f"{file}: {problem}" for problem in problems[1:])]), str(file))
     return pipeline
-
-
-def check_against(pipeline: Pipeline, checked: CheckedProgram) -> None:
-    """Raises InputError when the file names relations or columns that the program has not."""
-    problems: list[str] = []
-    named = {"inputs": pipeline.inputs, "changes": pipeline.changes, "outputs": pipeline.outputs}
-    problems += [
-        f"{section}.{relation}: {_unknown('relation', relation, checked.schemas)}"
-        for section, relations in named.items()
-        for relation in relations
-        if relation not in checked.schemas
-    ]
-    sources = [(f"inputs.{name}", name, source) for name, source in pipeline.inputs.items()]
-    sources += [(f"changes.{name}", name, change.source) for name, change in pipeline.changes.items()]
-    for place, relation, source in sources:
-        if relation in checked.schemas:
-            problems += [f"{place}.{problem}" for problem in _misfits(source, checked.schemas[relation])]
-    for name, output in pipeline.outputs.items():
-        taken = set(checked.schemas[name].names) & {"change", "version"} if name in checked.schemas else ()
-        if output.deltas and taken:
-            problems.append(
-                f"outputs.{name}.deltas: '{min(taken)}' is an attribute of {checked.schemas[name]}, and deltas "
-                "have a column of that name\n  hint: give the attribute another name"
-            )
-    for name, change in pipeline.changes.items():
-        schema = checked.schemas.get(name)
-        if schema is not None and change.operation in [source_name(one, change.source) for one in schema.names]:
-            problems.append(
-                f"changes.{name}.operation: '{change.operation}' is a column of {schema}\n"
-                "  hint: give the column with the operations another name"
-            )
-    _raise(problems, pipeline.file)
-
-
-def _misfits(source: Source, schema: Schema) -> Iterator[str]:
-    """What a source says of attributes that the relation has not, or that cannot be."""
-    nulls = source.nulls if isinstance(source.nulls, Mapping) else {}
-    kinds = dict(zip(schema.names, schema.kinds, strict=True))
-    for key, names in (("columns", source.columns), ("nulls", nulls)):
-        for name in names:
-            if name not in kinds:
-                yield f"{key}.{name}: {_unknown('attribute', name, schema.names)}"
-    for name, value in nulls.items():
-        if name in kinds and isinstance(value, str) is not (kinds[name] is Kind.SYMBOL):
-            yield f"nulls.{name}: expected {NOUNS[kinds[name]]}, as in {schema}, found {shown(value)}"
-
-
-def source_name(attribute: str, source: Source) -> str:
-    """What an attribute is called in `source`."""
-    return source.columns.get(attribute, attribute)
 
 
 def _pipeline(table: TomlTable, file: Path) -> Pipeline:
@@ -263,15 +215,3 @@ def place(path: str, folder: Path) -> str:
     if not path or IS_FILE_SYSTEM.match(path):
         return path
     return str(folder / path)
-
-
-def _unknown(noun: str, name: str, known: object) -> str:
-    names = list(known)  # type: ignore[call-overload]
-    near = nearest(name, names)
-    hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(names)}"
-    return f"no such {noun} in the program\n  hint: {hint}"
-
-
-def _raise(problems: list[str], file: Path) -> None:
-    if problems:
-        raise InputError("\n".join([problems[0], *(f"{file}: {problem}" for problem in problems[1:])]), str(file))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,9 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.protocol import Backend
 from tidelog.backends.spark.ahead import reducing
+from tidelog.backends.spark.arrow_frames import frame_of_table
 from tidelog.backends.spark.backend import SparkBackend
+from tidelog.backends.spark.kept_rows import keep_now
 from tidelog.facts.change import Change, Outcome, net_change
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.pipeline.arrow_rows import errors_told, to_arrow
@@ -133,7 +136,7 @@ def start_engine(
         case Tier.SPARK:
             partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
             backend = SparkBackend(spark, checked.schemas, ahead=reducing(spark, partitions, reduction, choices.append))
-            return Engine(checked, tier, model_over(backend), _in_cluster, choices)
+            return Engine(checked, tier, model_over(backend), partial(_in_cluster, spark), choices)
 
 
 def tier_for(rows: Iterable[int], most: int) -> Tier:
@@ -141,18 +144,18 @@ def tier_for(rows: Iterable[int], most: int) -> Tier:
     return Tier.COMPILED if sum(rows) <= most else Tier.SPARK
 
 
-def _in_cluster(rows: Rows, schema: Schema) -> Any:
+def _in_cluster(spark: SparkSession, rows: Rows, schema: Schema) -> DataFrame:
     """The different rows of a frame, computed once and kept where Spark has them."""
     if isinstance(rows, pa.Table):
-        return rows
+        return frame_of_table(spark, rows, schema).distinct()
     with errors_told(schema.relation):
-        return rows.distinct().localCheckpoint()
+        return keep_now(rows.distinct())
 
 
 def _net_of_frames(change: Change) -> Change:
     inserted, retracted = _frames(change.inserted), _frames(change.retracted)
     left = {
-        relation: frame.subtract(inserted[relation]).localCheckpoint() if relation in inserted else frame
+        relation: keep_now(frame.subtract(inserted[relation])) if relation in inserted else frame
         for relation, frame in retracted.items()
     }
     return Change(change.inserted, left)  # type: ignore[arg-type]

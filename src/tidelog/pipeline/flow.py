@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from threading import RLock
 from types import MappingProxyType, TracebackType
 
@@ -13,18 +13,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.spark.arrow_frames import frame_of_table
-from tidelog.backends.spark.frames import guarded_frame
-from tidelog.checking import check_program
+from tidelog.backends.spark.kept_rows import surviving
+from tidelog.backends.spark.reasons import RowsLostError
 from tidelog.errors import UsageError
 from tidelog.facts.change import NetDelta
-from tidelog.language.parser import parse
-from tidelog.language.syntax_tree import Program
-from tidelog.language.words import nearest
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.pipeline.arrow_rows import errors_told
 from tidelog.pipeline.config import COMPILED_ROWS, Tier
 from tidelog.pipeline.engine import Engine, Rows, Taken, start_engine, tier_for
 from tidelog.pipeline.flow_delta import FlowDelta
+from tidelog.pipeline.given_frames import given_frames
 from tidelog.pipeline.state import (
     Changed,
     Commit,
@@ -33,9 +31,9 @@ from tidelog.pipeline.state import (
     VersionInfo,
     fingerprint,
     last_version,
-    open_state,
 )
 from tidelog.plan.reduction import Reduction, Strategy
+from tidelog.query import schema_of
 from tidelog.schema import Schema
 
 Frames = Mapping[str, DataFrame]
@@ -56,50 +54,13 @@ class FlowSettings:
     reduction: Strategy | None = None
 
 
-def open_flow(
-    program: Program | CheckedProgram | str,
-    spark: SparkSession,
-    *,
-    inputs: Frames = NONE,
-    state: str | Path = "",
-    keep: Iterable[str] = (),
-    tier: Tier | None = None,
-    compiled_rows: int = COMPILED_ROWS,
-    jobs: int = 1,
-    limits: Limits | None = None,
-    observer: Observer = SILENT,
-    reduction: Strategy | None = None,
-) -> Flow:
-    """A flow over `inputs`, or, where `state` holds one, the flow that goes on from there.
-
-    `keep` names the derived relations that the state stores beside the facts: without it those of `.output`, or all
-    where there are none. Up to `compiled_rows` rows of inputs are kept in the driver, unless `tier` says where.
-    `reduction` forces how recursive rules are shared among partitions where they are not.
-    """
-    checked = _checked(program)
-    for relation in (*_by_relation(inputs), *keep):
-        _schema(relation, checked)
-    settings = FlowSettings(frozenset(keep), tier, compiled_rows, jobs, limits or Limits(), observer, reduction)
-    store = open_state(str(state), spark) if state else None
-    last = store.last() if store is not None else None
-    if store is not None and last is not None:
-        if inputs:
-            raise UsageError(
-                f"there is a state at {state} already, at version {last.number}: leave inputs out to go on from it and "
-                "change it with apply, or name another folder"
-            )
-        return resume_flow(checked, spark, store, settings)
-    frames = {relation: guarded_frame(frame, checked.schemas[relation]) for relation, frame in inputs.items()}
-    return begin_flow(checked, spark, frames, store, settings)
-
-
 def begin_flow(
     checked: CheckedProgram, spark: SparkSession, inputs: Frames, store: StateStore | None, settings: FlowSettings
 ) -> Flow:
-    """A flow over inputs that have the relations' own columns."""
+    """A flow over inputs that have the relations' own columns; what a state has already stays as older versions."""
     tier = settings.tier or _tier_for(inputs, settings.compiled_rows)
-    engine = _engine(checked, tier, spark, settings)
-    flow = Flow(spark, engine, store, _kept(checked, engine, settings.keep), None)
+    last = store.last() if store is not None else None
+    flow = Flow(spark, partial(_engine, checked, tier, spark, settings), store, settings.keep, last)
     flow._begin(inputs)
     return flow
 
@@ -110,8 +71,7 @@ def resume_flow(checked: CheckedProgram, spark: SparkSession, store: StateStore,
     if last is None:
         raise UsageError(f"there is no state at {store.address} yet: open a flow with inputs first")
     tier = settings.tier or tier_for(_sizes(last, checked), settings.compiled_rows)
-    engine = _engine(checked, tier, spark, settings)
-    flow = Flow(spark, engine, store, _kept(checked, engine, settings.keep), last)
+    flow = Flow(spark, partial(_engine, checked, tier, spark, settings), store, settings.keep, last)
     flow._go_on()
     return flow
 
@@ -129,22 +89,28 @@ def _engine(checked: CheckedProgram, tier: Tier, spark: SparkSession, settings: 
 
 
 class Flow:
-    """A program, its facts and what follows from them. Also a context manager."""
+    """A program, its facts and what follows from them. Also a context manager.
+
+    `start` gives an engine without facts. Where rows are lost with executors that kept them, another one takes over,
+    from the last version of the state.
+    """
 
     def __init__(
         self,
         spark: SparkSession,
-        engine: Engine,
+        start: Callable[[], Engine],
         store: StateStore | None,
-        kept: frozenset[str],
+        keep: frozenset[str],
         version: VersionInfo | None,
     ) -> None:
         self._spark = spark
-        self._engine = engine
+        self._start = start
+        self._engine = start()
         self._store = store
-        self._kept = kept
+        self._kept = _kept(self.program, self._engine, keep)
         self._committed = version
         self._version = version.number if version else 0
+        self._fingerprint = fingerprint(self.program)
         self._lock = RLock()
 
     @property
@@ -184,15 +150,23 @@ class Flow:
 
     def versions_of(self, relation: str) -> tuple[int, ...]:
         """The versions that the state keeps and that have the rows of a relation."""
+        schema_of(relation, self.program)
         known = self._store.versions() if self._store is not None else ()
         return tuple(one.number for one in known if relation in one.tables)
 
     def __getitem__(self, relation: str) -> DataFrame:
         return self.read(relation)
 
+    def __iter__(self) -> Iterator[str]:
+        """The names of the relations."""
+        return iter(self.schemas)
+
+    def __contains__(self, relation: object) -> bool:
+        return relation in self.schemas
+
     def read(self, relation: str, version: int | None = None) -> DataFrame:
         """The rows of a relation, as they are or as they were at a version of the state."""
-        schema = _schema(relation, self.program)
+        schema = schema_of(relation, self.program)
         if self._store is not None and self._is_stored(relation):
             return self._store.read(relation, self._version if version is None else version)
         if version is not None and version != self._version:
@@ -203,24 +177,27 @@ class Flow:
 
     def deltas(self, relation: str, version: int) -> tuple[DataFrame, DataFrame]:
         """The rows of a stored relation that appeared and vanished in a version."""
-        _schema(relation, self.program)
+        schema_of(relation, self.program)
         if self._store is None or not self._is_stored(relation):
             raise UsageError(f"'{relation}' is not kept in a state, so its deltas are known only when they happen")
         return self._store.deltas(relation, version)
 
     def given(self, relation: str) -> DataFrame:
         """The facts given to a relation, without what rules derive."""
-        schema = _schema(relation, self.program)
+        schema = schema_of(relation, self.program)
+        table = self._engine.given_table(relation)
+        if self.tier is Tier.SPARK and self._store is not None and table in self._tables:
+            return self._store.read(table, self._version)
         return self._frame(self._engine.given(relation), schema)
 
     def count(self, relation: str) -> int:
         """How many rows a relation has."""
-        _schema(relation, self.program)
+        schema_of(relation, self.program)
         return self._engine.count(relation)
 
     def apply(self, *, insert: Frames = NONE, retract: Frames = NONE) -> FlowDelta:
         """What inserting and retracting the rows of these frames, by relation, did: all of it together or nothing."""
-        return self.take(self._read_all(insert), self._read_all(retract))
+        return self.take(given_frames(insert, self.program, "insert"), given_frames(retract, self.program, "retract"))
 
     def take(
         self,
@@ -231,19 +208,14 @@ class Flow:
     ) -> FlowDelta:
         """`apply` for rows that have the relations' own columns; `batches` are taken with them, in the same commit."""
         with self._lock:
-            taken = self._engine.take(inserted, retracted)
-            try:
-                self._commit(self._changes(taken), batches, note)
-            except BaseException:
-                self._engine.take_back(taken)
-                raise
-            return FlowDelta(self._spark, taken, self.schemas, self._version, self.tier)
+            return surviving(
+                lambda: self._keep(self._engine.take(inserted, retracted), batches, note), self._start_over
+            )
 
     def take_if_any(self, inserted: Frames, retracted: Frames, note: str) -> FlowDelta | None:
-        """`take`, unless there is nothing to take."""
-        if not any(frame.limit(1).count() for frame in (*inserted.values(), *retracted.values())):
-            return None
-        return self.take(inserted, retracted, note=note)
+        """`take`, unless that changes nothing: then there is no new version."""
+        with self._lock:
+            return surviving(lambda: self._keep_if_any(self._engine.take(inserted, retracted), note), self._start_over)
 
     def close(self) -> None:
         """Forgets what is in the driver; the state stays."""
@@ -261,17 +233,54 @@ class Flow:
         relations = ", ".join(map(str, self.schemas.values()))
         return f"<tidelog flow, version {self._version}, {self.tier.value}: {relations}>"
 
+    @property
+    def _tables(self) -> Mapping[str, int]:
+        """The tables of the last version, with their numbers of rows."""
+        return self._committed.tables if self._committed else {}
+
     def _begin(self, inputs: Frames) -> None:
-        for relation, frame in inputs.items():
-            self._engine.load(relation, frame)
-        self._engine.materialize()
-        self._commit(self._everything(), NO_BATCHES, "inputs")
+        """Takes the facts of the inputs, and derives what follows from them."""
+        surviving(lambda: self._take_inputs(inputs), self._start_anew)
 
     def _go_on(self) -> None:
         """Takes the facts from the state, and derives what follows from them again."""
+        surviving(self._take_state, self._start_anew)
+
+    def _start_over(self) -> None:
+        """Goes back to the last version, when an unknown part of what the engine had is gone."""
+        if self._store is None:
+            raise RowsLostError(
+                "rows of this flow were lost together with the executors that kept them\n"
+                "  hint: open it again; with state=FOLDER it would go on from its last version by itself"
+            )
+        self._start_anew()
+        self._take_state()
+
+    def _start_anew(self) -> None:
+        self._engine = self._start()
+
+    def _keep(self, taken: Taken, batches: Mapping[str, int], note: str) -> FlowDelta:
+        """Commits a change that the engine took, or takes it back."""
+        try:
+            self._commit(Commit(self._changes(taken), self._fingerprint, batches, note))
+        except BaseException:
+            self._engine.take_back(taken)
+            raise
+        return FlowDelta(self._spark, taken, self.schemas, self._version, self.tier)
+
+    def _keep_if_any(self, taken: Taken, note: str) -> FlowDelta | None:
+        is_any = taken.counts.inserted or taken.counts.retracted
+        return self._keep(taken, NO_BATCHES, note) if is_any else None
+
+    def _take_inputs(self, inputs: Frames) -> None:
+        for relation, frame in inputs.items():
+            self._engine.load(relation, frame)
+        self._engine.materialize()
+        self._commit(Commit(self._everything(), self._fingerprint, note="inputs", begins=True))
+
+    def _take_state(self) -> None:
         assert self._store is not None
-        assert self._committed is not None
-        known = self._committed.tables
+        known = self._tables
         self._kept |= self._engine.derived & known.keys()
         self._engine.forget_facts_of_text()
         for relation in self.schemas:
@@ -281,13 +290,12 @@ class Flow:
         self._engine.materialize()
         new = {relation: Replaced(self._engine.rows(relation)) for relation in self._kept - known.keys()}
         if new:
-            self._commit(new, NO_BATCHES, f"keeps {', '.join(sorted(new))}")
+            self._commit(Commit(new, self._fingerprint, note=f"keeps {', '.join(sorted(new))}"))
 
-    def _commit(self, tables: Mapping[str, Replaced | Changed], batches: Mapping[str, int], note: str) -> None:
+    def _commit(self, commit: Commit) -> None:
         if self._store is None:
             self._version += 1
             return
-        commit = Commit(tables, fingerprint(self.program), batches, note)
         self._committed = self._store.commit(commit, self._version or None)
         self._version = self._committed.number
 
@@ -312,7 +320,7 @@ class Flow:
         tables: dict[str, Replaced | Changed] = {}
         for relation in {**outcome.inserted, **outcome.retracted}:
             table = self._engine.given_table(relation)
-            if self._committed is not None and table in self._committed.tables:
+            if table in self._tables:
                 tables[table] = Changed(outcome.inserted.get(relation), outcome.retracted.get(relation))
             else:
                 tables[table] = Replaced(self._engine.given(relation))
@@ -321,40 +329,11 @@ class Flow:
                 tables[relation] = Changed(_some(delta, NetDelta.appeared), _some(delta, NetDelta.vanished))
         return tables
 
-    def _read_all(self, frames: Frames) -> dict[str, DataFrame]:
-        given = _by_relation(frames)
-        return {relation: guarded_frame(frame, _schema(relation, self.program)) for relation, frame in given.items()}
-
     def _frame(self, rows: Rows, schema: Schema) -> DataFrame:
         return frame_of_table(self._spark, rows, schema) if isinstance(rows, pa.Table) else rows
 
     def _is_stored(self, relation: str) -> bool:
         return relation in self._kept or relation not in self._engine.derived
-
-
-def _checked(program: Program | CheckedProgram | str) -> CheckedProgram:
-    match program:
-        case CheckedProgram():
-            return program
-        case Program():
-            return check_program(program)
-        case str():
-            return check_program(parse(program))
-        case _:
-            raise UsageError(f"expected a program or its text, found {type(program).__name__}")
-
-
-def _by_relation(frames: Frames) -> Frames:
-    if not isinstance(frames, Mapping):
-        raise UsageError(f'expected frames by relation, such as {{"edge": df}}, found {type(frames).__name__}')
-    return frames
-
-
-def _schema(relation: str, checked: CheckedProgram) -> Schema:
-    if relation not in checked.schemas:
-        near = nearest(str(relation), checked.schemas)
-        raise UsageError(f"no relation '{relation}'" + (f"; did you mean '{near}'?" if near else ""))
-    return checked.schemas[relation]
 
 
 def _kept(checked: CheckedProgram, engine: Engine, keep: Iterable[str]) -> frozenset[str]:

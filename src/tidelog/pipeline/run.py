@@ -7,26 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.spark.jobs import JobError
+from tidelog.backends.spark.reasons import SPARK_ERRORS, JobError, job_error
 from tidelog.backends.spark.session import start_session
-from tidelog.checking import check_program
 from tidelog.errors import UsageError
-from tidelog.language.parser import parse_file
 from tidelog.maintain.protocol import SILENT, Observer
-from tidelog.pipeline.arrow_rows import spark_reason
 from tidelog.pipeline.changes import snapshot_frames
 from tidelog.pipeline.config import ChangeKind, ChangeSource, Pipeline
-from tidelog.pipeline.config_file import check_against
 from tidelog.pipeline.flow import Flow, FlowSettings, begin_flow, resume_flow
 from tidelog.pipeline.flow_delta import FlowDelta
+from tidelog.pipeline.opening import is_alive
 from tidelog.pipeline.sinks import Sinks
 from tidelog.pipeline.sources import read_source
 from tidelog.pipeline.state import StateStore, open_state
-from tidelog.pipeline.streams import Streams
+from tidelog.pipeline.streams import Streams, forget_checkpoint
 
 Say = Callable[[str], None]
 
@@ -42,10 +37,9 @@ class Hearer:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A pipeline with its program, its session and its state."""
+    """A pipeline with its session and its state."""
 
     pipeline: Pipeline
-    checked: CheckedProgram
     spark: SparkSession
     store: StateStore
     hearer: Hearer
@@ -79,6 +73,17 @@ def run(pipeline: Pipeline, hearer: Hearer) -> None:
         take_changes(it, flow, sinks, compared)
 
 
+def run_anew(pipeline: Pipeline, hearer: Hearer) -> None:
+    """Materialises the inputs as a new version, whatever the state has and whichever program wrote it.
+
+    What streams have brought is in the inputs or is taken again, from the first file on.
+    """
+    with opened(pipeline, hearer) as it:
+        flow = begun(it)
+        forget_checkpoint(pipeline.follow)
+        take_changes(it, flow, sinks_of(it, flow), {})
+
+
 def apply(pipeline: Pipeline, hearer: Hearer) -> None:
     """Takes what has changed since the last time."""
     if not pipeline.changes:
@@ -93,25 +98,21 @@ def apply(pipeline: Pipeline, hearer: Hearer) -> None:
 
 @contextmanager
 def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
-    """The program checked, Spark started and the state found; Spark ends with the block if it was started here.
+    """Spark started and the state found; Spark ends with the block if it was started here.
 
     JobError where Spark itself has ended meanwhile.
     """
-    checked = check_program(parse_file(pipeline.program))
-    check_against(pipeline, checked)
     started = perf_counter()
     is_ours = SparkSession.getActiveSession() is None
     spark = start_session(pipeline.spark)
     try:
         if is_ours:
             hearer.progress(f"Spark {spark.version} started on {pipeline.spark.master} in {since(started)}")
-        yield Opened(
-            pipeline, checked, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer
-        )
+        yield Opened(pipeline, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer)
     except Exception as reason:
         if is_alive(spark):
-            if isinstance(reason, Py4JJavaError):
-                raise JobError(f"Spark could not run a job: {spark_reason(str(reason))}") from reason
+            if isinstance(reason, SPARK_ERRORS):
+                raise job_error(reason) from reason
             raise
         raise JobError(
             "Spark has ended in the middle of the work: it was killed, or had no memory left\n"
@@ -123,21 +124,12 @@ def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
             spark.stop()
 
 
-def is_alive(spark: SparkSession) -> bool:
-    """Whether the process, or the server, in which Spark runs still answers."""
-    try:
-        spark.conf.get("spark.app.name")
-    except Exception:  # Py4J, gRPC and sockets each have their own way to say that nobody is there
-        return False
-    return True
-
-
 def begun(it: Opened) -> Flow:
     """A new flow over the inputs."""
     started = perf_counter()
-    schemas = it.checked.schemas
+    schemas = it.pipeline.checked.schemas
     frames = {name: read_source(it.spark, source, schemas[name]) for name, source in it.pipeline.inputs.items()}
-    flow = begin_flow(it.checked, it.spark, frames, it.store, it.settings)
+    flow = begin_flow(it.pipeline.checked, it.spark, frames, it.store, it.settings)
     rows = sum(flow.count(name) for name in frames)
     it.hearer.progress(
         f"version {flow.version}: {rows:,} rows read and materialised ({flow.tier.value}) in {since(started)}"
@@ -153,7 +145,7 @@ def resumed(it: Opened) -> Flow:
             f"there is no state at {it.pipeline.state.path} yet\n"
             f"  hint: tidelog pipeline run {it.pipeline.file} makes it"
         )
-    flow = resume_flow(it.checked, it.spark, it.store, it.settings)
+    flow = resume_flow(it.pipeline.checked, it.spark, it.store, it.settings)
     it.hearer.progress(f"version {flow.version} taken up again ({flow.tier.value}) in {since(started)}")
     return flow
 

@@ -15,14 +15,13 @@ from pathlib import Path
 from time import time
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from tidelog.backends.spark.arrow_frames import CARRIED
+from tidelog.backends.spark.layout import CARRIED
+from tidelog.backends.spark.reasons import SPARK_ERRORS, spark_reason
 from tidelog.errors import OutputError
-from tidelog.pipeline.arrow_rows import first_line
-from tidelog.pipeline.config import Format, Output
+from tidelog.pipeline.config import Format, Output, Tier
 from tidelog.pipeline.config_file import IS_FILE_SYSTEM
 from tidelog.pipeline.flow import Flow
 from tidelog.pipeline.flow_delta import FlowDelta, FlowRelationDelta
@@ -65,6 +64,9 @@ class Sinks:
 
     def write_deltas(self, delta: FlowDelta) -> None:
         """Adds what a change did to the deltas of each output."""
+        if delta.tier is Tier.SPARK:
+            self.catch_up()  # the state has them, whatever becomes of executors
+            return
         for relation, output in self._outputs.items():
             if output.deltas:
                 if _is_plain(output, output.deltas) and output.format is Format.PARQUET:
@@ -100,7 +102,7 @@ class Sinks:
                 _writer(rows, output).option("overwriteSchema", "true").save(path)
             else:
                 _writer(rows, output).save(path)
-        except (OSError, PySparkException) as reason:
+        except (OSError, *SPARK_ERRORS) as reason:
             raise _unwritable(path, reason) from reason
 
     def _write_delta(self, appeared: DataFrame, vanished: DataFrame, output: Output, version: int) -> None:
@@ -118,7 +120,7 @@ class Sinks:
                 writer.option("txnAppId", self._owner).option("txnVersion", version).save(output.deltas)
             else:
                 _writer(rows, output).save(f"{output.deltas.rstrip('/')}/{folder}")
-        except (OSError, PySparkException) as reason:
+        except (OSError, *SPARK_ERRORS) as reason:
             raise _unwritable(output.deltas, reason) from reason
 
 
@@ -213,4 +215,4 @@ def _set_mark(output: Output, version: int) -> None:
 
 
 def _unwritable(path: str, reason: Exception) -> OutputError:
-    return OutputError(f"{path}: cannot be written: {first_line(str(reason))}")
+    return OutputError(f"{path}: cannot be written: {spark_reason(str(reason))}")

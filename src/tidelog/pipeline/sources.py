@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamReader
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from tidelog.backends.spark.types import spark_schema
+from tidelog.backends.spark.layout import spark_schema
+from tidelog.backends.spark.reasons import first_line
+from tidelog.backends.spark.types import Conversion, parsing
 from tidelog.errors import InputError
-from tidelog.language.words import nearest
-from tidelog.pipeline.arrow_rows import first_line
 from tidelog.pipeline.config import Format, Source
-from tidelog.pipeline.judge import CORRUPT, judged, quoted, strict
+from tidelog.pipeline.judge import CORRUPT, judged, strict
 from tidelog.schema import Kind, Schema
 
 CSV_OPTIONS = {"header": "true", "escape": '"', "enforceSchema": "false", "mode": "PERMISSIVE"}
@@ -30,19 +30,32 @@ def read_source(spark: SparkSession, source: Source, schema: Schema) -> DataFram
 
     A row that does not fit is an error when it is read, in the words of `judge`.
     """
-    frame = named(load(spark, source, schema), source, schema)
-    return strict(judged(frame, schema, source.nulls, source=str(source)))
+    return strict(judged_source(load(spark, source, schema), source, schema), str(source))
 
 
-def load(spark: SparkSession, source: Source, schema: Schema, extra: Sequence[str] = ()) -> DataFrame:
-    """The rows as they are there. Columns of CSV are text, those of JSON what the relation wants, as are `extra`."""
+def judged_source(frame: DataFrame, source: Source, schema: Schema, extra: Sequence[str] = ()) -> DataFrame:
+    """The rows of `frame`, which is `source` as it is there, and the `extra` columns, each row judged."""
+    is_csv = source.format is Format.CSV and "nullValue" not in source.options
+    return judged(
+        frame,
+        schema,
+        columns=source.columns,
+        extra=extra,
+        nulls=source.nulls,
+        read=_parsing_csv if is_csv else parsing,
+        source=str(source),
+    )
+
+
+def load(spark: SparkSession, source: Source, schema: Schema) -> DataFrame:
+    """The rows as they are there. Columns of CSV are text, those of JSON what the relation wants."""
     try:
         reader = spark.read.format(source.format.value).options(**options_of(source))
         match source.format:
             case Format.JSON:
-                reader = reader.schema(json_schema(source, schema, extra))
+                reader = reader.schema(json_schema(source, schema, ()))
             case Format.CSV:
-                reader = reader.schema(csv_schema(spark, source, schema, extra))
+                reader = reader.schema(csv_schema(spark, source, schema, ()))
             case _:
                 pass
         return reader.load(source.path) if source.path else reader.load()
@@ -69,28 +82,6 @@ def load_stream(spark: SparkSession, source: Source, schema: Schema, files: int,
         raise unreadable(source, reason) from reason
 
 
-def named(frame: DataFrame, source: Source, schema: Schema, extra: Sequence[str] = ()) -> DataFrame:
-    """`frame` with the columns of the relation under their names there, and `extra` ones; others are left out.
-
-    Without a mapping, a frame that lacks some of the names but has as many columns is taken by position.
-    """
-    wanted = [source.columns.get(name, name) for name in schema.names]
-    found = [name for name in frame.columns if name not in (*extra, CORRUPT)]
-    if not source.columns and len(found) == len(wanted) and not set(wanted) <= set(found):
-        wanted = found
-    missing = [name for name in (*wanted, *extra) if name not in frame.columns]
-    if missing:
-        raise InputError(_missing(missing, frame.columns, schema), str(source))
-    columns = [f.col(quoted(one)).alias(name) for one, name in zip(wanted, schema.names, strict=True)]
-    if source.format is Format.CSV and "nullValue" not in source.options:
-        columns = [
-            f.coalesce(column, f.lit("")).alias(attribute.name) if attribute.kind is Kind.SYMBOL else column
-            for column, attribute in zip(columns, schema.attributes, strict=True)
-        ]
-    kept = [*extra, *([CORRUPT] if CORRUPT in frame.columns else [])]
-    return frame.select(*columns, *(f.col(quoted(name)) for name in kept))
-
-
 def options_of(source: Source) -> dict[str, str]:
     """Spark's options for reading: ours, unless the file says otherwise."""
     defaults = {Format.CSV: CSV_OPTIONS, Format.JSON: JSON_OPTIONS}.get(source.format, {})
@@ -107,10 +98,7 @@ def csv_schema(spark: SparkSession, source: Source, schema: Schema, extra: Seque
 
 def json_schema(source: Source, schema: Schema, extra: Sequence[str]) -> StructType:
     """What Spark is to look for in an object, and a place for lines that are none."""
-    fields = [
-        StructField(source.columns.get(field.name, field.name), field.dataType) for field in spark_schema(schema).fields
-    ]
-    return StructType([*fields, *(StructField(name, StringType()) for name in (*extra, CORRUPT))])
+    return _wanted_schema(source, schema, (*extra, CORRUPT))
 
 
 def _parquet_schema(spark: SparkSession, source: Source, schema: Schema, extra: Sequence[str]) -> StructType:
@@ -120,10 +108,19 @@ def _parquet_schema(spark: SparkSession, source: Source, schema: Schema, extra: 
     except PySparkException as reason:
         if reason.getCondition() != "UNABLE_TO_INFER_SCHEMA":
             raise
-        fields = [
-            StructField(source.columns.get(one.name, one.name), one.dataType) for one in spark_schema(schema).fields
+        return _wanted_schema(source, schema, extra)
+
+
+def _wanted_schema(source: Source, schema: Schema, extra: Sequence[str]) -> StructType:
+    """The columns of the relation under their names in `source`, and `extra` ones of text."""
+    names = [source.columns.get(name, name) for name in schema.names]
+    types = [field.dataType for field in spark_schema(schema).fields]
+    return StructType(
+        [
+            *(StructField(name, each) for name, each in zip(names, types, strict=True)),
+            *(StructField(name, StringType()) for name in extra),
         ]
-        return StructType([*fields, *(StructField(name, StringType()) for name in extra)])
+    )
 
 
 def _names_there(spark: SparkSession, source: Source) -> list[str]:
@@ -151,7 +148,8 @@ def unreadable(source: Source, reason: PySparkException) -> InputError:
             return InputError(f"Spark cannot read it: {first_line(str(reason))}", str(source))
 
 
-def _missing(missing: Sequence[str], found: Sequence[str], schema: Schema) -> str:
-    near = nearest(missing[0], found)
-    hint = f"did you mean '{near}'?" if near else "columns says what an attribute is called there"
-    return f"{schema} needs the column '{missing[0]}', found {', '.join(found) or 'none'}\n  hint: {hint}"
+def _parsing_csv(column: Column, found: DataType, kind: Kind) -> Conversion | None:
+    """As `parsing`; an empty field, which is NULL to Spark, is an empty symbol."""
+    if kind is Kind.SYMBOL:
+        return Conversion(f.coalesce(column, f.lit("")))
+    return parsing(column, found, kind)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tidelog.checking import check_program
 from tidelog.errors import UsageError
-from tidelog.language.parser import parse_file
 from tidelog.pipeline.config import Pipeline
 from tidelog.pipeline.run import Hearer, opened
 from tidelog.pipeline.state import VersionInfo, fingerprint
@@ -29,7 +27,7 @@ def status_lines(pipeline: Pipeline) -> list[str]:
     if not found:
         return [f"no state at {pipeline.state.path} yet: tidelog pipeline run {pipeline.file} makes it"]
     last = found[-1]
-    is_same = last.fingerprint == fingerprint(check_program(parse_file(pipeline.program)))
+    is_same = last.fingerprint == fingerprint(pipeline.checked)
     lines = [
         f"state    {pipeline.state.path}",
         f"program  {pipeline.program}" + ("" if is_same else "  (has changed!)"),

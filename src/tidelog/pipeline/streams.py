@@ -12,22 +12,24 @@ from pathlib import Path
 from threading import Event
 from time import monotonic, perf_counter
 
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType, StructField, StructType
 
+from tidelog.backends.spark.reasons import SPARK_ERRORS, first_line
 from tidelog.connectors.atomic import Publication
 from tidelog.connectors.problems import Problem, input_error
 from tidelog.errors import InputError, OutputError, TidelogError, UsageError
-from tidelog.pipeline.arrow_rows import errors_told, first_line
+from tidelog.pipeline.arrow_rows import errors_told
 from tidelog.pipeline.changes import BadRow, change_stream, read_batch
 from tidelog.pipeline.config import ChangeSource, FollowSettings
 from tidelog.pipeline.config_file import IS_FILE_SYSTEM
 from tidelog.pipeline.flow import Flow
 from tidelog.pipeline.flow_delta import FlowDelta
 from tidelog.pipeline.sinks import Sinks
+from tidelog.pipeline.state.files import explaining, open_files
 
 STREAM = "changes"
 
@@ -81,7 +83,7 @@ class Streams:
     def _start(self, writer: DataStreamWriter) -> StreamingQuery:
         try:
             query = writer.start()
-        except PySparkException as reason:
+        except SPARK_ERRORS as reason:
             raise InputError(
                 f"the stream does not start: {first_line(str(reason))}", str(self._settings.checkpoint)
             ) from None
@@ -97,12 +99,19 @@ class Streams:
         return query
 
     def _check_checkpoint(self) -> None:
-        """Raises UsageError when batches were taken under another checkpoint: they would be taken again."""
+        """Raises UsageError where the checkpoint is not the state's: changes would be taken twice, or never."""
         others = [name for name in self._flow.batches if name.startswith(f"{STREAM}:") and name != self._stream]
         if others and self._stream not in self._flow.batches:
             raise UsageError(
                 f"the state has taken changes under another checkpoint than {self._settings.checkpoint}\n"
-                "  hint: bring that checkpoint back; without it, files that were taken would be taken again"
+                "  hint: bring that checkpoint back; without it, files that were taken would be taken again; or derive "
+                "all of it from the inputs and the files that are there: tidelog pipeline run --anew"
+            )
+        if _last_batch(self._settings) > self._flow.batches.get(self._stream, -1):
+            raise UsageError(
+                f"the checkpoint {self._settings.checkpoint} has taken changes that the state does not have\n"
+                "  hint: it is of another state, or of this one before it was made anew; remove it, and all files of "
+                "changes are taken from the first on"
             )
 
     def _await(self, query: StreamingQuery) -> None:
@@ -161,9 +170,24 @@ class Streams:
                     publication.stage(Path(place) / f"{name}.jsonl").write_text(
                         "\n".join(lines) + "\n", encoding="utf-8"
                     )
-        except (OSError, PySparkException) as reason:
+        except (OSError, *SPARK_ERRORS) as reason:
             raise OutputError(f"{place}: bad rows cannot be written: {first_line(str(reason))}") from reason
         self._progress(f"batch {number}: {len(bad):,} bad rows put aside in {place}")
+
+
+def forget_checkpoint(settings: FollowSettings) -> None:
+    """Removes what Spark has noted of the files taken, so that all of them are new."""
+    files = open_files(settings.checkpoint)
+    with explaining(files.address):
+        for name in files.names(""):
+            files.delete(name)
+
+
+def _last_batch(settings: FollowSettings) -> int:
+    """The last batch that the checkpoint knows as taken; -1 where there is none."""
+    files = open_files(settings.checkpoint)
+    with explaining(files.address):
+        return max((int(name) for name in files.names("commits") if name.isdecimal()), default=-1)
 
 
 def _bad_batch(bad: list[BadRow], number: int) -> InputError:

@@ -50,8 +50,8 @@ def counts_of(asked: Change, outcome: Outcome) -> Counts:
     return Counts(inserted, _rows(asked.inserted) - inserted, retracted, _rows(asked.retracted) - retracted)
 
 
-class Delta:
-    """What a change did: `delta["path"].appeared`, `delta["path"].vanished`, `delta.counts`.
+class ChangedRelations:
+    """The relations that a change touched, by name, and how many rows of each.
 
     Iterating gives the names of the relations that changed. It stays as it is, whatever changes later.
     """
@@ -66,13 +66,6 @@ class Delta:
         """How many of the given facts were inserted, already there, retracted, not there."""
         return self._counts
 
-    def __getitem__(self, relation: str) -> RelationDelta:
-        if relation not in self._schemas:
-            near = nearest(str(relation), self._schemas)
-            raise UsageError(f"no relation '{relation}'" + (f"; did you mean '{near}'?" if near else ""))
-        schema = self._schemas[relation]
-        return RelationDelta(schema, self._deltas.get(relation) or _unchanged(schema))
-
     def __iter__(self) -> Iterator[str]:
         return (relation for relation in self._schemas if relation in self._deltas)
 
@@ -83,15 +76,9 @@ class Delta:
     def __contains__(self, relation: object) -> bool:
         return relation in self._deltas
 
-    def inverse(self) -> Delta:
-        """What taking the change back does."""
-        swapped = {relation: _swapped(delta) for relation, delta in self._deltas.items()}
-        counts = Counts(inserted=self._counts.retracted, retracted=self._counts.inserted)
-        return Delta(swapped, self._schemas, counts)
-
     def __repr__(self) -> str:
         lines = [
-            [relation, f"+{self[relation].appeared_count:,}", f"-{self[relation].vanished_count:,}"]
+            [relation, f"+{self._deltas[relation].appeared_count:,}", f"-{self._deltas[relation].vanished_count:,}"]
             for relation in self
         ]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -99,6 +86,51 @@ class Delta:
             f"  {name.ljust(widths[0])}  {came.rjust(widths[1])}  {went.rjust(widths[2])}" for name, came, went in lines
         ]
         return "\n".join([f"{self._counts}" + ("" if lines else "; no relation changed"), *shown])
+
+    def _delta_of(self, relation: str) -> tuple[Schema, NetDelta]:
+        """What happened to a relation; UsageError where there is none of that name."""
+        if relation not in self._schemas:
+            near = nearest(str(relation), self._schemas)
+            raise UsageError(f"no relation '{relation}'" + (f"; did you mean '{near}'?" if near else ""))
+        schema = self._schemas[relation]
+        return schema, self._deltas.get(relation) or _unchanged(schema)
+
+
+class ChangedRelation:
+    """How many rows of one relation a change made appear and vanish; false when there are none."""
+
+    def __init__(self, schema: Schema, net: NetDelta) -> None:
+        self._schema = schema
+        self._net = net
+
+    @property
+    def schema(self) -> Schema:
+        """The names, types and kinds of the columns."""
+        return self._schema
+
+    @property
+    def appeared_count(self) -> int:
+        return self._net.appeared_count
+
+    @property
+    def vanished_count(self) -> int:
+        return self._net.vanished_count
+
+    def __bool__(self) -> bool:
+        return bool(self.appeared_count or self.vanished_count)
+
+
+class Delta(ChangedRelations):
+    """What a change did: `delta["path"].appeared`, `delta["path"].vanished`, `delta.counts`."""
+
+    def __getitem__(self, relation: str) -> RelationDelta:
+        return RelationDelta(*self._delta_of(relation))
+
+    def inverse(self) -> Delta:
+        """What taking the change back does."""
+        swapped = {relation: _swapped(delta) for relation, delta in self._deltas.items()}
+        counts = Counts(inserted=self._counts.retracted, retracted=self._counts.inserted)
+        return Delta(swapped, self._schemas, counts)
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -111,17 +143,8 @@ class Delta:
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-class RelationDelta:
+class RelationDelta(ChangedRelation):
     """The rows of one relation that a change made appear and vanish; false when there are none."""
-
-    def __init__(self, schema: Schema, net: NetDelta) -> None:
-        self._schema = schema
-        self._net = net
-
-    @property
-    def schema(self) -> Schema:
-        """The names, types and kinds of the columns."""
-        return self._schema
 
     @property
     def appeared(self) -> RelationView:
@@ -132,17 +155,6 @@ class RelationDelta:
     def vanished(self) -> RelationView:
         """The rows that were there before and are not now."""
         return RelationView(self._schema, self._net.vanished, lambda: self.vanished_count)
-
-    @property
-    def appeared_count(self) -> int:
-        return self._net.appeared_count
-
-    @property
-    def vanished_count(self) -> int:
-        return self._net.vanished_count
-
-    def __bool__(self) -> bool:
-        return bool(self.appeared_count or self.vanished_count)
 
     def __repr__(self) -> str:
         parts = (("appeared", self.appeared), ("vanished", self.vanished))

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pyspark")
-import tidelog
 from tidelog.connectors.protocol import Nulls
-from tidelog.errors import InputError
+from tidelog.errors import InputError, ProgramError
 from tidelog.pipeline.config import COMPILED_ROWS, ChangeKind, Format, Tier
-from tidelog.pipeline.config_file import check_against, read_pipeline
+from tidelog.pipeline.config_file import read_pipeline
 
 WHOLE = """\
 program = "rules.dl"
@@ -49,14 +48,22 @@ bad_rows = "bad"
 """
 
 
-def written(folder: Path, text: str) -> Path:
+RULES = """\
+.decl edge(a: number, b: number)
+.decl label(a: number)
+.decl path(a: number, b: number)
+"""
+
+
+def written(folder: Path, text: str, rules: str = RULES) -> Path:
+    (folder / "rules.dl").write_text(rules, encoding="utf-8")
     (folder / "pipeline.toml").write_text(text, encoding="utf-8")
     return folder / "pipeline.toml"
 
 
-def problems(folder: Path, text: str) -> str:
+def problems(folder: Path, text: str, rules: str = RULES) -> str:
     with pytest.raises(InputError) as found:
-        read_pipeline(written(folder, text))
+        read_pipeline(written(folder, text, rules))
     return str(found.value).replace(f"{folder}/", "")
 
 
@@ -141,26 +148,50 @@ def test_a_file_that_is_not_toml_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_relations_and_attributes_must_be_those_of_the_program(tmp_path: Path) -> None:
-    program = (
+    rules = (
         ".decl edge(a: number, to: number)\n.decl label(a: number, op: symbol)\n.decl path(a: number, change: number)"
     )
-    checked = tidelog.check(tidelog.parse(program))
     text = WHOLE.replace("[inputs.label]", "[inputs.lable]").replace("[changes.label]", "[changes.edges]")
     text = text.replace("[changes.edge]\n", '[changes.label]\noperation = "op"\nformat = "csv"\n')
-    with pytest.raises(InputError) as found:
-        check_against(read_pipeline(written(tmp_path, text)), checked)
-    assert str(found.value).replace(f"{tmp_path}/", "").splitlines() == [
-        "pipeline.toml: inputs.lable: no such relation in the program",
-        "  hint: did you mean 'label'?",
-        "pipeline.toml: changes.edges: no such relation in the program",
-        "  hint: did you mean 'edge'?",
+    assert problems(tmp_path, text, rules).splitlines() == [
         "pipeline.toml: inputs.edge.columns.b: no such attribute in the program",
         "  hint: there are: a, to",
         "pipeline.toml: inputs.edge.nulls.b: no such attribute in the program",
         "  hint: there are: a, to",
+        "pipeline.toml: inputs.lable: no such relation in the program",
+        "  hint: did you mean 'label'?",
+        "pipeline.toml: changes.label.operation: 'op' is a column of label(a: number, op: symbol)",
+        "  hint: give the column with the operations another name",
+        "pipeline.toml: changes.edges: no such relation in the program",
+        "  hint: did you mean 'edge'?",
         "pipeline.toml: outputs.path.deltas: 'change' is an attribute of path(a: number, change: number), and "
         "deltas have a column of that name",
         "  hint: give the attribute another name",
-        "pipeline.toml: changes.label.operation: 'op' is a column of label(a: number, op: symbol)",
-        "  hint: give the column with the operations another name",
     ]
+
+
+def test_keys_and_relations_that_are_wrong_are_reported_together(tmp_path: Path) -> None:
+    text = WHOLE.replace("[inputs.edge]", "[inputs.edgee]").replace('tier = "compiled"', 'tier = "fast"')
+    found = problems(tmp_path, text)
+    assert "engine.tier: expected 'compiled' or 'spark', found 'fast'" in found
+    assert "inputs.edgee: no such relation in the program" in found
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("1.5", "number"), ("-1", "unsigned"), ("nan", "float"), ('"none"', "number"), ("0", "symbol")]
+)
+def test_what_stands_for_null_must_be_of_the_kind(tmp_path: Path, value: str, kind: str) -> None:
+    text = WHOLE.replace("{ b = 0 }", f"{{ b = {value} }}")
+    found = problems(tmp_path, text, RULES.replace("edge(a: number, b: number)", f"edge(a: number, b: {kind})"))
+    assert "inputs.edge.nulls.b: expected a" in found
+
+
+def test_mistakes_of_the_file_come_before_those_of_the_program(tmp_path: Path) -> None:
+    text = WHOLE.replace('tier = "compiled"', 'tier = "fast"')
+    assert "engine.tier" in problems(tmp_path, text, ".decl edge(a: numer)")
+    with pytest.raises(ProgramError, match="numer"):
+        read_pipeline(written(tmp_path, WHOLE, ".decl edge(a: numer)"))
+    file = written(tmp_path, WHOLE)
+    (tmp_path / "rules.dl").unlink()
+    with pytest.raises(InputError, match="the program cannot be read"):
+        read_pipeline(file)

@@ -233,14 +233,16 @@ def test_cleaning_forgets_old_versions_and_says_which(tmp_path: Path) -> None:
         state.clean(keep=0)
 
 
-def test_another_program_can_replace_everything_but_change_nothing(tmp_path: Path) -> None:
+def test_another_program_can_begin_anew_but_change_nothing(tmp_path: Path) -> None:
     state = opened(tmp_path)
     state.commit(Commit({"edge": Replaced(table_of(frozenset({ONE})))}, "old program", {"orders": 4}), None)
     with pytest.raises(StateError, match="was written by another program: version 1 has the fingerprint old program"):
         state.commit(add_edges(TWO, program="new program"), 1)
     with pytest.raises(StateError, match="written by another program"):
         last_version(state, "new program")
-    info = state.commit(Commit({"path": Replaced(table_of(frozenset({TWO})))}, "new program"), 1)
+    with pytest.raises(StateError, match="run --anew"):
+        state.commit(Commit({"path": Replaced(table_of(frozenset({TWO})))}, "new program"), 1)
+    info = state.commit(Commit({"path": Replaced(table_of(frozenset({TWO})))}, "new program", begins=True), 1)
     assert info.tables == {"path": 1}
     assert info.batches == {}
     assert last_version(state, "new program") == info

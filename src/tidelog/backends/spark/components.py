@@ -8,7 +8,7 @@ star around its least node: at the partition of a node that had two such neighbo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,10 +22,11 @@ from tidelog.analysis.checked import ClosureGroup
 from tidelog.backends.spark.closure_stage import EDGES, PartitionEdges
 from tidelog.backends.spark.engine_stage import ROWS_SENT, numbered
 from tidelog.backends.spark.layout import column_names
+from tidelog.backends.spark.packed_rows import PACKED, answers, has_packed, packed, packed_marker, unpacked
 from tidelog.backends.spark.partitions import Partitioner
 from tidelog.backends.spark.reduction_closure import by_columns
 from tidelog.backends.spark.reduction_protocol import Settings, delivered, own_errors
-from tidelog.backends.spark.tagged_rows import IS_ANSWER, TAG, Layout, slots_of
+from tidelog.backends.spark.tagged_rows import TAG, TO, Layout, union_all
 from tidelog.errors import LimitError
 from tidelog.facts.columns import values_of
 from tidelog.schema import Kind, Schema
@@ -62,14 +63,16 @@ def find_components(
     script = _script(closure, schema, partitioner, is_whole=False)
     ends = (closure.source, closure.target)
     to = sf.explode(sf.array_distinct(sf.array(*(by_columns(partitioner, schema, (end,)) for end in ends))))
-    rows = script.layout.tag(EDGES, edges, to)
+    rows = delivered(script.layout, [script.layout.tag(EDGES, edges, to)], spark, partitioner.partitions)
+    step = partial(join_first, script)
     for _ in range(settings.most_rounds):
-        sent = delivered(script.layout, [rows], spark, partitioner.partitions)
-        rows = settings.keep(sent.mapInArrow(partial(join_partition, script), script.layout.struct))
+        found = settings.keep(rows.mapInArrow(step, PACKED))
         with own_errors():
-            has_news = not rows.where(sf.col(TAG) == script.layout.tags[NEWS]).isEmpty()
+            has_news = has_packed(found.where(sf.col(TAG) == script.layout.tags[NEWS]))
         if not has_news:
-            return _answers(script, rows)
+            return _answers(script, found)
+        rows = found.repartitionById(partitioner.partitions, TO)
+        step = partial(join_again, script)
     raise LimitError(f"the limit of {settings.most_rounds:,} rounds was reached: the components of {closure.relation}")
 
 
@@ -97,23 +100,36 @@ def related_pairs(members: DataFrame, closure: ClosureGroup, schema: Schema) -> 
     )
 
 
-def join_partition(script: ComponentScript, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def join_first(script: ComponentScript, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """As `join_again`, from rows that are not packed yet."""
+    number, batches = numbered(batches)
+    yield from _join(script, number, script.layout.tables(batches))
+
+
+def join_again(script: ComponentScript, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For each node of this partition the least one that it is connected with, and edges that others have not."""
     number, batches = numbered(batches)
-    tables = list(script.layout.tables(batches).values())
+    yield from _join(script, number, unpacked(script.layout, batches))
+
+
+def _join(script: ComponentScript, number: int, tables: Mapping[str, pa.Table]) -> Iterator[pa.RecordBatch]:
+    yield packed_marker(number)
     if not tables:
         return
-    edges = PartitionEdges(script.closure, script.schema, script.partitioner, pa.concat_tables(tables))
+    edges = PartitionEdges(script.closure, script.schema, script.partitioner, pa.concat_tables(tables.values()))
     nodes, here, there = _ordered_nodes(edges)
     least = least_connected(nodes.shape[0], here, there)
     where = edges.partitions()[nodes[:, 1]] if not script.is_whole else np.full(nodes.shape[0], number, np.int32)
     own = where == number
     is_new = (least != np.arange(least.size)) & ~_has_edges(here, there, least)
-    for tag, chosen in ((EDGES, np.flatnonzero(own & ~is_new)), (NEWS, np.flatnonzero(is_new))):
-        home, center = where[chosen], where[least[chosen]]
-        yield from _sent(script, tag, edges, nodes, least, chosen, home, own[chosen])
-        away = home != center
-        yield from _sent(script, tag, edges, nodes, least, chosen[away], center[away], np.zeros(away.sum(), np.bool_))
+    center = where[least]
+    for partition in np.unique(np.concatenate([where, center])).tolist():
+        home, away = where == partition, (where != partition) & (center == partition)
+        for tag, chosen in ((EDGES, own & ~is_new), (NEWS, is_new)):
+            pairs = (edges, nodes, least, np.flatnonzero(chosen & home))
+            yield from _sent(script, tag, *pairs, partition, is_answer=partition == number)
+            pairs = (edges, nodes, least, np.flatnonzero(chosen & away))
+            yield from _sent(script, tag, *pairs, partition, is_answer=False)
 
 
 def least_connected(count: int, here: Numbers, there: Numbers) -> Numbers:
@@ -175,15 +191,15 @@ def _sent(
     nodes: npt.NDArray[np.int32],
     least: Numbers,
     chosen: Numbers,
-    to: npt.NDArray[np.int32],
-    is_answer: npt.NDArray[np.bool_],
+    to: int,
+    *,
+    is_answer: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """The chosen nodes, each with its least one."""
+    """The chosen nodes, each with its least one, on their way to a partition."""
     for begin in range(0, chosen.size, ROWS_SENT):
-        part = slice(begin, begin + ROWS_SENT)
-        some = chosen[part]
+        some = chosen[begin : begin + ROWS_SENT]
         table = edges.decoded(nodes[some], nodes[least[some], 1])
-        yield from script.layout.batches(tag, table, to[part], is_answer[part])
+        yield packed(script.layout, tag, table, to, is_answer=is_answer)
 
 
 def _script(closure: ClosureGroup, schema: Schema, partitioner: Partitioner, *, is_whole: bool) -> ComponentScript:
@@ -192,9 +208,8 @@ def _script(closure: ClosureGroup, schema: Schema, partitioner: Partitioner, *, 
 
 def _run_once(spark: SparkSession, script: ComponentScript, edges: DataFrame, to: Column) -> DataFrame:
     rows = delivered(script.layout, [script.layout.tag(EDGES, edges, to)], spark, script.partitioner.partitions)
-    return _answers(script, rows.mapInArrow(partial(join_partition, script), script.layout.struct))
+    return _answers(script, rows.mapInArrow(partial(join_first, script), PACKED))
 
 
 def _answers(script: ComponentScript, rows: DataFrame) -> DataFrame:
-    names = zip(column_names(script.schema.arity), slots_of(script.schema), strict=True)
-    return rows.where(sf.col(IS_ANSWER)).select(*(sf.col(place).alias(name) for name, place in names))
+    return union_all([answers(script.layout, tag, rows) for tag in (EDGES, NEWS)])

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
+from tidelog.backends.spark.body_rows import WHY, Run
 from tidelog.backends.spark.facts import SparkFacts, counted, near_facts
-from tidelog.backends.spark.flow import WHY, Run
 from tidelog.backends.spark.layout import SPARK_TYPES
 from tidelog.backends.spark.store import Store, StoredRelation
 from tidelog.backends.spark.translate import Derivation, translate
@@ -107,8 +107,8 @@ def _together(derived: Sequence[Derivation], head: StoredRelation) -> DataFrame:
         frames.append(each.frame.withColumn(_FROM, sql.lit(number).cast("long")))
         for failure in each.failures:
             failed += 1
-            assert failure.flow.frame is not None
-            frames.append(failure.flow.frame.select(*nulls, sql.lit(-failed).cast("long").alias(_FROM)))
+            assert failure.rows.frame is not None
+            frames.append(failure.rows.frame.select(*nulls, sql.lit(-failed).cast("long").alias(_FROM)))
     return reduce(DataFrame.unionByName, frames)
 
 
@@ -146,13 +146,10 @@ def _raise(derived: Sequence[Derivation], number: int, store: Store) -> None:
     """Raises what a failure says; the job that found it only counted."""
     failures = [(each.rule, failure) for each in derived for failure in each.failures]
     rule, failure = failures[-number - 1]
-    flow = failure.flow
-    assert flow.frame is not None
+    names = tuple(sorted(failure.rows.names))
     run = Run(store, rule)
-    rows = store.jobs.fetch(
-        flow.select(tuple(sorted(flow.names))).rows(run).limit(1), tuple(run.kind(name) for name in sorted(flow.names))
-    )
-    row = dict(zip(sorted(flow.names), (column[0].as_py() for column in rows.columns), strict=True))
+    rows = store.jobs.fetch(failure.rows.select(names).rows(run).limit(1), tuple(map(run.kind, names)))
+    row = dict(zip(names, (column[0].as_py() for column in rows.columns), strict=True))
     place, _, reason = str(row[WHY]).partition(" ")
     raise EvaluationError(f"{reason}{_example(row, rule)} in the rule {rule.text}", failure.spans[int(place)])
 

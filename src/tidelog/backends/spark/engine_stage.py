@@ -5,6 +5,7 @@ A task may run twice, or on another machine: everything it needs comes with its 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.backends.local.backend import LocalBackend
+from tidelog.backends.spark.packed_rows import packed, packed_marker, unpacked
 from tidelog.backends.spark.partitions import Partitioner, Partitions, hash_of_numbers, hash_of_rows, hash_of_texts
 from tidelog.backends.spark.tagged_rows import TO, Layout, plain_batches, small_numbers_of
 from tidelog.errors import LimitError
@@ -30,7 +32,6 @@ from tidelog.schema import Kind, Schema
 
 ROWS_SENT = 1 << 16
 """Rows in a batch that a stage gives."""
-
 
 NOBODY = -1
 
@@ -68,7 +69,7 @@ def layout_of(placement: Placement, schemas: Mapping[str, Schema]) -> Layout:
 
 
 def run_to_the_end(script: Script, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """All that follows in one partition, for strata whose rows stay where they are; tagged if there is more than one
+    """All that follows in one partition, for strata whose rows stay where they are; packed if there is more than one
     relation."""
     number, batches = numbered(batches)
     engine = PartitionEngine(script, number)
@@ -77,29 +78,34 @@ def run_to_the_end(script: Script, batches: Iterable[pa.RecordBatch]) -> Iterato
     only = script.placement.derived[0] if len(script.placement.derived) == 1 else None
     for name in script.placement.derived:
         for rows in engine.all_rows(name):
+            table = engine.decoded(name, rows)
             if only is not None:
-                yield from plain_batches(script.schemas[name], engine.decoded(name, rows))
+                yield from plain_batches(script.schemas[name], table)
             else:
-                to = np.full(rows.shape[0], number, np.int32)
-                table = engine.decoded(name, rows)
-                yield from script.layout.batches(name, table, to, np.ones(rows.shape[0], np.bool_))
+                yield packed(script.layout, name, table, number, is_answer=True)
 
 
 def run_first_round(script: Script, pace: Pace, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """As `run_round`, after the rules that are not recursive."""
+    """As `run_round`, after the rules that are not recursive, from rows that are not packed yet. Copies are packed."""
     number, batches = numbered(batches)
     engine = PartitionEngine(script, number, pace)
-    engine.take(script.layout.tables(batches))
+    tables = script.layout.tables(batches)
+    engine.take(tables)
     engine.begin()
     engine.run_round()
+    yield packed_marker(number)
+    copies = [copy_of(name, way) for name, way in script.placement.copies()]
+    for copy in tables.keys() & copies:
+        for begin in range(0, tables[copy].num_rows, ROWS_SENT):
+            yield packed(script.layout, copy, tables[copy].slice(begin, ROWS_SENT), number, is_answer=False)
     yield from engine.outcome()
 
 
 def run_round(script: Script, pace: Pace, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What a partition learns from its mail: new rows to keep, and mail to other partitions."""
+    """What a partition learns from its mail: new rows to keep, and mail to other partitions, all packed."""
     number, batches = numbered(batches)
     engine = PartitionEngine(script, number, pace)
-    engine.take(script.layout.tables(batches))
+    engine.take(unpacked(script.layout, batches))
     engine.run_round()
     yield from engine.outcome()
 
@@ -115,7 +121,7 @@ def numbered(batches: Iterable[pa.RecordBatch]) -> tuple[int, Iterator[pa.Record
 class PartitionEngine(LocalBackend):
     """The local engine over the copies of one partition. What it knows of a derived relation has the relation's name.
 
-    `news` are rows to keep for the next round; `mail` are rows with the partitions they are for.
+    `news` are rows to keep for the next round; `mail` are rows by the partitions they are for.
     """
 
     def __init__(self, script: Script, number: int, pace: Pace = Pace.RUN_AHEAD) -> None:
@@ -139,7 +145,7 @@ class PartitionEngine(LocalBackend):
         self._rounds = 0
         self._mail_in: dict[str, Rows] = {}
         self._news: dict[str, list[Rows]] = {name: [] for name in self._derived}
-        self._mail: dict[str, list[tuple[Rows, Partitions]]] = {name: [] for name in self._derived}
+        self._mail: dict[str, dict[int, list[Rows]]] = {name: defaultdict(list) for name in self._derived}
 
     def take(self, tables: Mapping[str, pa.Table]) -> None:
         """Stores the rows that came: copies, what was known before, and mail, which waits."""
@@ -187,19 +193,20 @@ class PartitionEngine(LocalBackend):
             self._check()
 
     def outcome(self) -> Iterator[pa.RecordBatch]:
-        """The rows to keep here, each marked if this is where it is part of the answer, and the mail."""
+        """The rows to keep here, apart those that are part of the answer here, and the mail."""
         layout = self._script.layout
         for name, pieces in self._news.items():
-            for rows in cut(pieces):
-                here = np.full(rows.shape[0], self._number, np.int32)
-                owned = self._is_mine(name, rows, self._placement.owners[name])
-                yield from layout.batches(name, self.decoded(name, rows), here, owned)
+            if not pieces:
+                continue
+            news = np.concatenate(pieces)
+            owned = self._is_mine(name, news, self._placement.owners[name])
+            for is_answer in (True, False):
+                for rows in cut([news[owned == is_answer]]):
+                    yield packed(layout, name, self.decoded(name, rows), self._number, is_answer=is_answer)
         for name, letters in self._mail.items():
-            for rows, to in letters:
-                for begin in range(0, rows.shape[0], ROWS_SENT):
-                    part = slice(begin, begin + ROWS_SENT)
-                    none = np.zeros(to[part].size, np.bool_)
-                    yield from layout.batches(mail_to(name), self.decoded(name, rows[part]), to[part], none)
+            for number, pieces in letters.items():
+                for rows in cut([np.concatenate(pieces)]):
+                    yield packed(layout, mail_to(name), self.decoded(name, rows), number, is_answer=False)
 
     def all_rows(self, name: str) -> Iterator[Rows]:
         """All rows of a derived relation, some at a time."""
@@ -269,22 +276,22 @@ class PartitionEngine(LocalBackend):
             if origin is Origin.HERE:
                 self._post(name, rows, partitions, left_out=NOBODY)
             else:
-                self._mail[name].append((rows[needed], np.full(needed.sum(), self._number, np.int32)))
+                self._mail[name][self._number].append(rows[needed])
 
     def _post(self, name: str, rows: Rows, partitions: list[Partitions | None], *, left_out: int) -> None:
         """Mail with each of `rows` to each of its partitions, once, but not to the one that is left out."""
         if any(each is None for each in partitions):
             for number in range(self._script.partitioner.partitions):
                 if number != left_out:
-                    self._mail[name].append((rows, np.full(rows.shape[0], number, np.int32)))
+                    self._mail[name][number].append(rows)
             return
         to = [each for each in partitions if each is not None]
         for place, each in enumerate(to):
             mask = each != left_out
             for before in to[:place]:
                 mask &= each != before
-            if mask.any():
-                self._mail[name].append((rows[mask], each[mask]))
+            for number in np.unique(each[mask]).tolist():
+                self._mail[name][number].append(rows[mask & (each == number)])
 
     def _stage(self, name: str, rows: Rows) -> None:
         if rows.shape[0]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
+from tidelog.backends.spark.body_rows import REASON, VALUE, WHY, BodyRows, Failure, Run
 from tidelog.backends.spark.expressions import aggregate_of_list, kind_of, literal
-from tidelog.backends.spark.flow import REASON, VALUE, WHY, Failure, Flow, Run
 from tidelog.backends.spark.layout import SPARK_TYPES, variable_column
 from tidelog.language.functions import RANGES
 from tidelog.language.syntax_tree import AggregateFunction
@@ -17,8 +17,8 @@ _OF_NOTHING = (AggregateFunction.COUNT, AggregateFunction.SUM)
 """Aggregates that are 0 of nothing."""
 
 
-def grouped(part: GroupJoin, rows: DataFrame, flow: Flow, run: Run) -> tuple[DataFrame, Flow | None]:
-    """The rows of `flow` with the aggregate of their group, and those whose aggregate has no value.
+def grouped(part: GroupJoin, rows: DataFrame, so_far: BodyRows, run: Run) -> tuple[DataFrame, BodyRows | None]:
+    """The rows of `so_far` with the aggregate of their group, and those whose aggregate has no value.
 
     `rows` have the keys and, for all but a count, the value to aggregate.
     """
@@ -29,16 +29,16 @@ def grouped(part: GroupJoin, rows: DataFrame, flow: Flow, run: Run) -> tuple[Dat
     if reason is not None:
         groups = _finished(part, kind, groups)
     is_optional = part.function in _OF_NOTHING
-    outer = flow.rows(run)
+    outer = so_far.rows(run)
     joined = (
         outer.join(run.beside(groups), keys, "left" if is_optional else "inner") if keys else outer.crossJoin(groups)
     )
     if reason is not None:
         why = sql.col(REASON)
         good, bad = joined.where(why.isNull()), joined.where(why.isNotNull())
-        if not flow.is_set_aside:
+        if not so_far.is_set_aside:
             bad = bad.withColumn(variable_column(WHY), why)
-        aside: Flow | None = Flow(bad, flow.names).select(tuple(dict.fromkeys((*flow.names, WHY))))
+        aside: BodyRows | None = BodyRows(bad, so_far.names).select(tuple(dict.fromkeys((*so_far.names, WHY))))
     else:
         good, aside = joined, None
     if is_optional:
@@ -46,21 +46,21 @@ def grouped(part: GroupJoin, rows: DataFrame, flow: Flow, run: Run) -> tuple[Dat
     return good.where(sql.col(VALUE).isNotNull()), aside
 
 
-def matched(flow: Flow, failure: Failure, shared: tuple[str, ...], run: Run) -> tuple[Flow, Flow]:
-    """The rows of `flow` whose group has no failure, and those whose group has one, with its reason."""
+def matched(so_far: BodyRows, failure: Failure, shared: tuple[str, ...], run: Run) -> tuple[BodyRows, BodyRows]:
+    """The rows of `so_far` whose group has no failure, and those whose group has one, with its reason."""
     why = variable_column(WHY)
     columns = [variable_column(name) for name in shared]
-    failed = failure.flow.rows(run).groupBy(*columns).agg(sql.min(why).alias(why)).where(sql.col(why).isNotNull())
-    rows = flow.rows(run)
+    failed = failure.rows.rows(run).groupBy(*columns).agg(sql.min(why).alias(why)).where(sql.col(why).isNotNull())
+    rows = so_far.rows(run)
     if columns:
         good = rows.join(run.beside(failed.select(*columns)), columns, "left_anti")
     else:
         good = rows.join(failed.select(), sql.lit(True), "left_anti")
-    if flow.is_set_aside:
+    if so_far.is_set_aside:
         failed = failed.select(*columns)
     bad = rows.join(run.beside(failed), columns) if columns else rows.crossJoin(failed)
-    names = tuple(dict.fromkeys((*flow.names, WHY)))
-    return Flow(good, flow.names).select(flow.names), Flow(bad, names).select(names)
+    names = tuple(dict.fromkeys((*so_far.names, WHY)))
+    return BodyRows(good, so_far.names).select(so_far.names), BodyRows(bad, names).select(names)
 
 
 def _aggregate(part: GroupJoin, kind: Kind) -> tuple[Column, Column | None]:

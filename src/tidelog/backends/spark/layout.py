@@ -22,6 +22,7 @@ SPARK_TYPES: dict[Kind, DataType] = {
     Kind.FLOAT: DoubleType(),
     Kind.SYMBOL: StringType(),
 }
+"""The Spark type of a column of that kind."""
 
 CARRIED: dict[Kind, pa.DataType] = {
     Kind.NUMBER: pa.int64(),
@@ -29,7 +30,7 @@ CARRIED: dict[Kind, pa.DataType] = {
     Kind.FLOAT: pa.float64(),
     Kind.SYMBOL: pa.string(),
 }
-"""The Arrow type in which a column of that kind goes to Spark and comes from there."""
+"""The Arrow type in which a column of that kind goes to Spark and comes from there; Spark has no unsigned ones."""
 
 
 def stored_kinds(schema: Schema) -> tuple[Kind, ...]:
@@ -57,6 +58,11 @@ def spark_schema_of(kinds: tuple[Kind, ...], names: tuple[str, ...]) -> StructTy
     """Columns of these kinds and names."""
     fields = zip(names, kinds, strict=True)
     return StructType([StructField(name, SPARK_TYPES[kind], nullable=False) for name, kind in fields])
+
+
+def spark_schema(schema: Schema) -> StructType:
+    """The Spark schema of a relation's table outside the backend; no column holds NULL."""
+    return spark_schema_of(schema.kinds, schema.names)
 
 
 def stored_table(rows: pa.Table, schema: Schema) -> pa.Table:

@@ -7,6 +7,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.backends.spark.engine_stage import Script, run_to_the_end
+from tidelog.backends.spark.packed_rows import PACKED, answers
 from tidelog.backends.spark.reduction_protocol import Settings, Tables, copies_sent, delivered, first_mail
 from tidelog.backends.spark.tagged_rows import plain_struct
 
@@ -21,5 +22,5 @@ def run_in_one_stage(spark: SparkSession, script: Script, tables: Tables, settin
     derived = script.placement.derived
     if len(derived) == 1:
         return {derived[0]: rows.mapInArrow(partial(run_to_the_end, script), plain_struct(script.schemas[derived[0]]))}
-    kept = settings.keep(rows.mapInArrow(partial(run_to_the_end, script), script.layout.struct))
-    return {name: script.layout.untag(name, kept) for name in derived}
+    kept = settings.keep(rows.mapInArrow(partial(run_to_the_end, script), PACKED))
+    return {name: answers(script.layout, name, kept) for name in derived}

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark import StorageLevel
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.backends.spark.engine_stage import Script, mail_to
-from tidelog.backends.spark.jobs import JobError
+from tidelog.backends.spark.kept_rows import keep
 from tidelog.backends.spark.partitions import Partitioner
+from tidelog.backends.spark.reasons import SPARK_ERRORS, JobError
 from tidelog.backends.spark.tagged_rows import TO, Layout, union_all
 from tidelog.errors import EvaluationError, LimitError
 from tidelog.plan.placement import EVERYWHERE, WHOLE_ROW, copy_of
@@ -32,19 +31,14 @@ _RAISED = re.compile(r"tidelog\.errors\.(EvaluationError|LimitError): (.*?)(?:\n
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How reductions run. `keep` must survive the loss of an executor where there is more than one."""
+    """How reductions run."""
 
     keep: Keep
     most_rounds: int = 100_000
     most_rows: int = 2_000_000_000
 
 
-def keep_locally(frame: DataFrame) -> DataFrame:
-    """`frame` with its rows on two executors where there are two; nothing is written to the checkpoint folder."""
-    return frame.localCheckpoint(eager=False, storageLevel=StorageLevel.MEMORY_AND_DISK_2)
-
-
-LOCAL = Settings(keep_locally)
+LOCAL = Settings(keep)
 
 
 def copies_sent(script: Script, tables: Tables) -> list[DataFrame]:
@@ -92,7 +86,7 @@ def own_errors() -> Iterator[None]:
     """Raises what a task raised as the error of Tidelog that it was."""
     try:
         yield
-    except (PySparkException, JobError) as error:
+    except (*SPARK_ERRORS, JobError) as error:
         raised = own_error(error.__cause__ if isinstance(error, JobError) and error.__cause__ else error)
         if raised is None:
             raise

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from tidelog.backends.spark.engine_stage import Pace, Script, mail_to, run_first_round, run_round
+from tidelog.backends.spark.packed_rows import PACKED, answers, has_packed
 from tidelog.backends.spark.reduction_protocol import Settings, Tables, copies_sent, delivered, first_mail, own_errors
 from tidelog.backends.spark.tagged_rows import TAG, TO, union_all
 from tidelog.errors import LimitError
@@ -24,24 +25,22 @@ def run_rounds(
     spark: SparkSession, script: Script, pace: Pace, tables: Tables, settings: Settings
 ) -> dict[str, DataFrame]:
     """All rows of each derived relation."""
-    partitions = script.partitioner.partitions
-    copies = settings.keep(delivered(script.layout, copies_sent(script, tables), spark, partitions))
+    partitions, derived = script.partitioner.partitions, script.placement.derived
+    is_mail = sf.col(TAG).isin([script.layout.tags[mail_to(name)] for name in derived])
+    rows = delivered(script.layout, [*copies_sent(script, tables), *first_mail(script, tables)], spark, partitions)
     step = partial(run_first_round, script, pace)
-    mail, known = first_mail(script, tables), list[DataFrame]()
-    tags = [script.layout.tags[mail_to(name)] for name in script.placement.derived]
-    is_mail = sf.col(TAG).isin(tags)
+    known = list[DataFrame]()
     for _ in range(settings.most_rounds):
-        rows = union_all([copies, *known, *mail]).repartitionById(partitions, TO)
-        found = settings.keep(rows.mapInArrow(step, script.layout.struct))
+        found = settings.keep(rows.mapInArrow(step, PACKED))
+        mail = found.where(is_mail)
         with own_errors():
-            has_mail = not found.where(is_mail).isEmpty()
+            has_mail = has_packed(mail)
         known.append(found.where(~is_mail))
         if not has_mail:
-            answer = union_all(known)
-            return {name: script.layout.untag(name, answer) for name in script.placement.derived}
+            return {name: answers(script.layout, name, union_all(known)) for name in derived}
         if len(known) == FRAMES_AT_ONCE:
             known = [settings.keep(union_all(known).coalesce(partitions))]
-        mail = [found.where(is_mail)]
+        rows = union_all([*known, mail]).repartitionById(partitions, TO)
         step = partial(run_round, script, pace)
     raise LimitError(
         f"the limit of {settings.most_rounds:,} rounds was reached while new rows kept coming, in the stratum of "

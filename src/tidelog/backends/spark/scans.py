@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
+from tidelog.backends.spark.body_rows import BodyRows, Run
 from tidelog.backends.spark.expressions import literal
-from tidelog.backends.spark.flow import Flow, Run
 from tidelog.backends.spark.layout import AGE_COLUMN, variable_column
 from tidelog.facts.columns import column_of
 from tidelog.language.syntax_tree import Constant
@@ -66,39 +66,39 @@ def _is_age_read(run: Run) -> bool:
 
 
 def joined_with(
-    flow: Flow,
+    so_far: BodyRows,
     rows: tuple[DataFrame, tuple[str, ...], Version | None],
     kept: tuple[str, ...],
     run: Run,
     *,
     counts: bool,
-) -> Flow:
-    """The rows of `flow` with those of `rows` that agree. Unless each match `counts`, one is enough."""
+) -> BodyRows:
+    """The rows of `so_far` with those of `rows` that agree. Unless each match `counts`, one is enough."""
     frame, columns, aged = rows
-    if flow.frame is None:
-        return Flow(frame, columns).narrowed(kept)
-    shared = [variable_column(name) for name in columns if name in flow.names]
-    names = tuple(dict.fromkeys((*flow.names, *columns)))
-    is_new = any(name in kept for name in columns if name not in flow.names)
+    if so_far.frame is None:
+        return BodyRows(frame, columns).narrowed(kept)
+    shared = [variable_column(name) for name in columns if name in so_far.names]
+    names = tuple(dict.fromkeys((*so_far.names, *columns)))
+    is_new = any(name in kept for name in columns if name not in so_far.names)
     if aged is None and not is_new and not counts:
-        return Flow(_present(flow.frame, frame, shared, run), flow.names).narrowed(kept)
-    joined = flow.frame.join(run.beside(frame), shared) if shared else flow.frame.crossJoin(frame)
+        return BodyRows(_present(so_far.frame, frame, shared, run), so_far.names).narrowed(kept)
+    joined = so_far.frame.join(run.beside(frame), shared) if shared else so_far.frame.crossJoin(frame)
     if aged is not None:
         theirs, bound = sql.col(_THEIR_AGE), sql.col(variable_column(AGE))
         # What was derived ahead of the rounds has one age, so that it may follow from rows of the same age.
         joined = joined.where(theirs < bound if aged is Version.OLDER else theirs >= bound)
-        return Flow(joined, names).select(kept)
-    return Flow(joined, names).narrowed(kept)
+        return BodyRows(joined, names).select(kept)
+    return BodyRows(joined, names).narrowed(kept)
 
 
-def rows_without(flow: Flow, scan: Scan, run: Run) -> Flow:
-    """The rows of `flow` that agree with no row of `scan`."""
+def rows_without(so_far: BodyRows, scan: Scan, run: Run) -> BodyRows:
+    """The rows of `so_far` that agree with no row of `scan`."""
     frame, columns, _ = scanned(scan, run)
-    shared = [variable_column(name) for name in columns if name in flow.names]
-    rows = flow.rows(run)
+    shared = [variable_column(name) for name in columns if name in so_far.names]
+    rows = so_far.rows(run)
     if not shared:
-        return Flow(rows.join(frame.select().limit(1), sql.lit(True), "left_anti"), flow.names)
-    return Flow(rows.join(run.beside(frame.select(*shared)), shared, "left_anti"), flow.names)
+        return BodyRows(rows.join(frame.select().limit(1), sql.lit(True), "left_anti"), so_far.names)
+    return BodyRows(rows.join(run.beside(frame.select(*shared)), shared, "left_anti"), so_far.names)
 
 
 def _present(rows: DataFrame, frame: DataFrame, shared: list[str], run: Run) -> DataFrame:

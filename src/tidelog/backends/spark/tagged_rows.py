@@ -1,18 +1,18 @@
-"""Rows of several relations in one frame: a tag says whose, and columns are shared by all that have one of the kind."""
+"""Rows of several relations in one frame, on their way into a stage: a tag says whose, and columns are shared by all
+that have one of the kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import BooleanType, IntegerType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from tidelog.backends.spark.layout import CARRIED, SPARK_TYPES, column_names, spark_schema_of, stored_kinds
 from tidelog.facts.columns import ARROW_TYPES, ArrowColumn, arrow_schema, column_of_numbers
@@ -25,7 +25,6 @@ TO = "~to"
 """The column with the partition that a row is for."""
 
 TAG = "~tag"
-IS_ANSWER = "~is_answer"
 
 MARKER = -1
 """The tag of a row that is there only so that no partition is empty."""
@@ -48,16 +47,6 @@ class Layout:
         most = {kind: max((stored_kinds(s).count(kind) for s in self.schemas.values()), default=0) for kind in Kind}
         return {slot(kind, number): kind for kind, count in most.items() for number in range(count)}
 
-    @property
-    def struct(self) -> StructType:
-        """The Spark schema of such a frame."""
-        fields = [
-            StructField(TO, IntegerType()),
-            StructField(TAG, IntegerType()),
-            StructField(IS_ANSWER, BooleanType()),
-        ]
-        return StructType([*fields, *(StructField(name, SPARK_TYPES[kind]) for name, kind in self.slots.items())])
-
     def tag(self, name: str, frame: DataFrame, to: Column) -> DataFrame:
         """The rows of `frame`, whose columns are those of `name` in order; `to` is an expression over c0, c1 and on."""
         places = {place: column for column, place in enumerate(slots_of(self.schemas[name]))}
@@ -66,20 +55,12 @@ class Layout:
             (sf.col(f"c{places[name]}") if name in places else sf.lit(None)).cast(SPARK_TYPES[kind]).alias(name)
             for name, kind in self.slots.items()
         ]
-        tags = [to.alias(TO), sf.lit(self.tags[name]).alias(TAG), sf.lit(False).alias(IS_ANSWER)]
-        return named.select(*tags, *values)
+        return named.select(to.alias(TO), sf.lit(self.tags[name]).alias(TAG), *values)
 
     def markers(self, spark: SparkSession, partitions: int) -> DataFrame:
         """One row for each partition, so that each runs."""
         nothing = [sf.lit(None).cast(SPARK_TYPES[kind]).alias(name) for name, kind in self.slots.items()]
-        tags = [sf.lit(MARKER).alias(TAG), sf.lit(False).alias(IS_ANSWER)]
-        return spark.range(partitions).select(sf.col("id").cast("int").alias(TO), *tags, *nothing)
-
-    def untag(self, name: str, frame: DataFrame) -> DataFrame:
-        """The rows of `name` that are answers, with the columns of a stored relation."""
-        places = slots_of(self.schemas[name])
-        mine = frame.where((sf.col(TAG) == self.tags[name]) & sf.col(IS_ANSWER))
-        return mine.select(*(sf.col(s).alias(c) for c, s in zip(column_names(len(places)), places, strict=True)))
+        return spark.range(partitions).select(sf.col("id").cast("int").alias(TO), sf.lit(MARKER).alias(TAG), *nothing)
 
     def tables(self, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Table]:
         """The rows of a partition by name, as tables that the engine takes."""
@@ -94,19 +75,6 @@ class Layout:
                 counts[name] += part.num_rows
                 found[name].append([part.column(part.schema.get_field_index(s)) for s in slots_of(self.schemas[name])])
         return {name: _table(self.schemas[name], parts, counts[name]) for name, parts in found.items() if parts}
-
-    def batches(self, name: str, rows: pa.Table, to: Partitions, is_answer: Truths) -> Iterator[pa.RecordBatch]:
-        """`rows` as batches of such a frame."""
-        places = dict(zip(slots_of(self.schemas[name]), stored_columns(rows), strict=True))
-        count = to.size
-        tags = np.full(count, self.tags[name], np.int32)
-        columns: list[ArrowColumn] = [column_of_small_numbers(to), column_of_small_numbers(tags)]
-        columns.append(column_of_truths(is_answer))
-        columns += [
-            sent(kind, places[slot_name]) if slot_name in places else _nulls(count, kind)
-            for slot_name, kind in self.slots.items()
-        ]
-        yield from pa.table(columns, names=[TO, TAG, IS_ANSWER, *self.slots]).combine_chunks().to_batches()
 
 
 def slot(kind: Kind, number: int) -> str:
@@ -156,12 +124,6 @@ def small_numbers_of(column: ArrowColumn) -> Partitions:
     return np.frombuffer(column.buffers()[1], np.int32, len(column), 4 * column.offset)
 
 
-def column_of_small_numbers(numbers: Partitions) -> ArrowColumn:
-    """An Arrow column of 32-bit numbers."""
-    buffers: list[Any] = [None, pa.py_buffer(np.ascontiguousarray(numbers, np.int32))]  # type: ignore[arg-type]
-    return pa.Array.from_buffers(pa.int32(), numbers.size, buffers)
-
-
 def column_of_truths(truths: Truths) -> ArrowColumn:
     """An Arrow column of booleans."""
     bits = np.packbits(truths, bitorder="little").tobytes()
@@ -171,11 +133,6 @@ def column_of_truths(truths: Truths) -> ArrowColumn:
 def union_all(frames: Iterable[DataFrame]) -> DataFrame:
     """The rows of all frames, of which there is at least one."""
     return reduce(DataFrame.unionAll, frames)
-
-
-def _nulls(count: int, kind: Kind) -> ArrowColumn:
-    nulls: Any = pa.nulls
-    return nulls(count, CARRIED[kind])
 
 
 def _table(schema: Schema, parts: list[list[ArrowColumn]], count: int) -> pa.Table:

@@ -12,8 +12,8 @@ from pyspark.sql import functions as sql
 
 from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
 from tidelog.backends.spark.arrow_terms import count_ranges
+from tidelog.backends.spark.body_rows import VALUE, WHY, BodyRows, Failure, Run, split
 from tidelog.backends.spark.expressions import compute, test
-from tidelog.backends.spark.flow import VALUE, WHY, Failure, Flow, Run, split
 from tidelog.backends.spark.grouping import grouped, matched
 from tidelog.backends.spark.layout import SPARK_TYPES, column_names, spark_schema_of, variable_column
 from tidelog.backends.spark.scans import joined_with, rows_without, scanned, values_frame
@@ -61,11 +61,11 @@ def translate(rule: RulePlan, store: Store, *, is_near: bool) -> Derivation:
     node = rule.node
     assert isinstance(node, Project)
     wanted = tuple(dict.fromkeys(name for term in node.columns for name in sorted(names_in(term))))
-    flow = _body(parts_of(node.input), wanted, Sense.SET, run)
-    return Derivation(rule, _head(flow, node.columns, run), tuple(run.failures))
+    so_far = _body(parts_of(node.input), wanted, Sense.SET, run)
+    return Derivation(rule, _head(so_far, node.columns, run), tuple(run.failures))
 
 
-def _head(flow: Flow, terms: tuple[Term, ...], run: Run) -> DataFrame:
+def _head(so_far: BodyRows, terms: tuple[Term, ...], run: Run) -> DataFrame:
     """The rows of the head. A term without a value has nothing behind it that could excuse it."""
     columns = []
     for number, term in enumerate(terms):
@@ -73,15 +73,15 @@ def _head(flow: Flow, terms: tuple[Term, ...], run: Run) -> DataFrame:
         if computed.reason is None:
             columns.append((computed.value, run.store.relations[run.rule.head].kinds[number]))
             continue
-        good, bad = split(flow, computed, run)
+        good, bad = split(so_far, computed, run)
         assert bad is not None
         run.failures.append(Failure(bad, computed.spans))
         name = f"~head{number}"
-        flow = Flow(good.withColumn(variable_column(name), sql.col(VALUE)), (*flow.names, name)).select(
-            (*flow.names, name)
+        so_far = BodyRows(good.withColumn(variable_column(name), sql.col(VALUE)), (*so_far.names, name)).select(
+            (*so_far.names, name)
         )
         columns.append((sql.col(variable_column(name)), run.store.relations[run.rule.head].kinds[number]))
-    frame = flow.rows(run)
+    frame = so_far.rows(run)
     if not columns:
         return frame.select(sql.lit(0).cast(SPARK_TYPES[Kind.NUMBER]).alias("c0"))
     names = column_names(len(columns))
@@ -90,44 +90,46 @@ def _head(flow: Flow, terms: tuple[Term, ...], run: Run) -> DataFrame:
     )
 
 
-def _body(parts: tuple[Part, ...], wanted: tuple[str, ...], sense: Sense, run: Run) -> Flow:
-    return _through(parts, Flow(None, ()), wanted, sense, run)
+def _body(parts: tuple[Part, ...], wanted: tuple[str, ...], sense: Sense, run: Run) -> BodyRows:
+    return _through(parts, BodyRows(None, ()), wanted, sense, run)
 
 
-def _through(parts: Sequence[Part], flow: Flow, wanted: tuple[str, ...], sense: Sense, run: Run) -> Flow:
-    """The rows of `flow` after each of `parts`, with the columns that are `wanted` as far as they are bound."""
+def _through(parts: Sequence[Part], so_far: BodyRows, wanted: tuple[str, ...], sense: Sense, run: Run) -> BodyRows:
+    """The rows of `so_far` after each of `parts`, with the columns that are `wanted` as far as they are bound."""
     waiting = list(parts)
     while waiting:
         part = waiting.pop(0)
         after = frozenset(wanted).union(*map(names_of, waiting))
-        bound = frozenset(flow.names)
+        bound = frozenset(so_far.names)
         kept = tuple(sorted((bound | names_of(part)) & after))
-        flow = _step(part, flow, kept, tuple(waiting), sense, run)
-    return flow
+        so_far = _step(part, so_far, kept, tuple(waiting), sense, run)
+    return so_far
 
 
-def _step(part: Part, flow: Flow, kept: tuple[str, ...], rest: tuple[Part, ...], sense: Sense, run: Run) -> Flow:
+def _step(
+    part: Part, so_far: BodyRows, kept: tuple[str, ...], rest: tuple[Part, ...], sense: Sense, run: Run
+) -> BodyRows:
     match part:
         case Scan():
-            return joined_with(flow, scanned(part, run), kept, run, counts=sense is Sense.BAG)
+            return joined_with(so_far, scanned(part, run), kept, run, counts=sense is Sense.BAG)
         case Values() | Distinct() | Union() | Join():
             columns = columns_of(part)
-            return joined_with(flow, (_different(part, columns, run), columns, None), kept, run, counts=True)
+            return joined_with(so_far, (_different(part, columns, run), columns, None), kept, run, counts=True)
         case Select(_, condition):
-            return _filtered(flow, condition, kept, rest, run)
+            return _filtered(so_far, condition, kept, rest, run)
         case Extend(_, name, value):
             computed = compute(value, run.kinds)
-            good, bad = split(flow, computed, run)
+            good, bad = split(so_far, computed, run)
             _set_aside(bad, rest, computed.spans, run)
-            return _with_value(good, name, flow, kept)
+            return _with_value(good, name, so_far, kept)
         case Range():
-            return _counted(part, flow, kept, rest, run)
+            return _counted(part, so_far, kept, rest, run)
         case Antijoin(right=Scan() as scan):
-            return rows_without(flow, scan, run).narrowed(kept)
+            return rows_without(so_far, scan, run).narrowed(kept)
         case Antijoin():
             raise AssertionError("only a scan can be negated")
         case GroupJoin():
-            return _aggregated(part, flow, kept, rest, run)
+            return _aggregated(part, so_far, kept, rest, run)
         case _:
             assert_never(part)
 
@@ -140,9 +142,9 @@ def _different(part: Values | Distinct | Union | Join, columns: tuple[str, ...],
         case Distinct(source):
             return _once(_outer_values(source, columns, run), columns)
         case Union(inputs):
-            flows = [_body(parts_of(each), columns, Sense.SET, run).select(columns) for each in inputs]
-            frame = flows[0].rows(run)
-            for each in flows[1:]:
+            bodies = [_body(parts_of(each), columns, Sense.SET, run).select(columns) for each in inputs]
+            frame = bodies[0].rows(run)
+            for each in bodies[1:]:
                 frame = frame.unionByName(each.rows(run))
             return _once(frame, columns)
         case Join():
@@ -159,8 +161,8 @@ def _outer_values(source: Node, columns: tuple[str, ...], run: Run) -> DataFrame
     inner = run.collecting(columns)
     frame = _body(parts_of(source), columns, Sense.SET, inner).select(columns).rows(run)
     for failure in inner.failures:
-        if set(columns) <= set(failure.flow.names):
-            frame = frame.unionByName(failure.flow.select(columns).rows(run))
+        if set(columns) <= set(failure.rows.names):
+            frame = frame.unionByName(failure.rows.select(columns).rows(run))
     return frame
 
 
@@ -168,59 +170,59 @@ def _once(frame: DataFrame, columns: tuple[str, ...]) -> DataFrame:
     return frame.distinct() if columns else frame.limit(1)
 
 
-def _filtered(flow: Flow, condition: object, kept: tuple[str, ...], rest: tuple[Part, ...], run: Run) -> Flow:
+def _filtered(so_far: BodyRows, condition: object, kept: tuple[str, ...], rest: tuple[Part, ...], run: Run) -> BodyRows:
     computed = test(condition, run.kinds)  # type: ignore[arg-type]
     if computed.reason is None:
-        return Flow(flow.rows(run).where(computed.value), flow.names).narrowed(kept)
-    if flow.is_set_aside:
+        return BodyRows(so_far.rows(run).where(computed.value), so_far.names).narrowed(kept)
+    if so_far.is_set_aside:
         # What cannot be decided excuses nothing.
-        frame = flow.rows(run).where(sql.coalesce(computed.value, sql.lit(True)) | computed.reason.isNotNull())
-        return Flow(frame, flow.names).select(kept)
-    good, bad = split(flow, computed, run)
+        frame = so_far.rows(run).where(sql.coalesce(computed.value, sql.lit(True)) | computed.reason.isNotNull())
+        return BodyRows(frame, so_far.names).select(kept)
+    good, bad = split(so_far, computed, run)
     _set_aside(bad, rest, computed.spans, run)
-    return Flow(good.where(sql.col(VALUE)), flow.names).select(kept)
+    return BodyRows(good.where(sql.col(VALUE)), so_far.names).select(kept)
 
 
-def _counted(part: Range, flow: Flow, kept: tuple[str, ...], rest: tuple[Part, ...], run: Run) -> Flow:
+def _counted(part: Range, so_far: BodyRows, kept: tuple[str, ...], rest: tuple[Part, ...], run: Run) -> BodyRows:
     """Each row once for every value of the range."""
     bounds = [part.start, part.end] + ([] if part.step is None else [part.step])
     limits = []
     for number, term in enumerate(bounds):
         computed = compute(term, run.kinds)
-        good, bad = split(flow, computed, run)
+        good, bad = split(so_far, computed, run)
         if bad is not None:
             _set_aside(bad.select(_own(bad.names)), rest, computed.spans, run)
         limits.append(f"~limit{number}")
         frame = good.withColumn(variable_column(limits[-1]), sql.col(VALUE))
-        flow = Flow(frame, (*flow.names, limits[-1])).select((*flow.names, limits[-1]))
-    names = _own(flow.names)
+        so_far = BodyRows(frame, (*so_far.names, limits[-1])).select((*so_far.names, limits[-1]))
+    names = _own(so_far.names)
     kinds = tuple(map(run.kind, names))
     schema = spark_schema_of((*kinds, part.kind, Kind.SYMBOL), (*map(variable_column, names), "t_value", "t_reason"))
     for each in schema.fields:
         each.nullable = True
-    frame = flow.select((*names, *limits)).rows(run).mapInArrow(count_ranges(part.kind, len(limits)), schema)
+    frame = so_far.select((*names, *limits)).rows(run).mapInArrow(count_ranges(part.kind, len(limits)), schema)
     bad_rows = frame.where(sql.col("t_reason").isNotNull())
     good_rows = frame.where(sql.col("t_reason").isNull())
     if WHY not in names:
         bad_rows = bad_rows.withColumn(variable_column(WHY), sql.col("t_reason"))
     _set_aside(
-        Flow(bad_rows, tuple(dict.fromkeys((*names, WHY)))).select(tuple(dict.fromkeys((*names, WHY)))),
+        BodyRows(bad_rows, tuple(dict.fromkeys((*names, WHY)))).select(tuple(dict.fromkeys((*names, WHY)))),
         rest,
         (part.span,),
         run,
     )
     if part.name in names:
         same = good_rows.where(sql.col(VALUE) == sql.col(variable_column(part.name)))
-        return Flow(same, names).select(kept)
-    return _with_value(good_rows, part.name, Flow(None, names), kept)
+        return BodyRows(same, names).select(kept)
+    return _with_value(good_rows, part.name, BodyRows(None, names), kept)
 
 
 def _own(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith("~limit"))
 
 
-def _aggregated(part: GroupJoin, flow: Flow, kept: tuple[str, ...], rest: tuple[Part, ...], run: Run) -> Flow:
-    """The rows of `flow` with the aggregate of the rows of another body that agree on the keys."""
+def _aggregated(part: GroupJoin, so_far: BodyRows, kept: tuple[str, ...], rest: tuple[Part, ...], run: Run) -> BodyRows:
+    """The rows of `so_far` with the aggregate of the rows of another body that agree on the keys."""
     inner = run.collecting(part.keys)
     value = part.value
     names = (*part.keys, *(sorted(names_in(value) - set(part.keys)) if value is not None else ()))
@@ -233,22 +235,22 @@ def _aggregated(part: GroupJoin, flow: Flow, kept: tuple[str, ...], rest: tuple[
     else:
         frame = body.rows(run)
     for failure in inner.failures:
-        shared = tuple(key for key in part.keys if key in failure.flow.names)
-        good, bad = matched(flow, failure, shared, run)
+        shared = tuple(key for key in part.keys if key in failure.rows.names)
+        good, bad = matched(so_far, failure, shared, run)
         _set_aside(bad, rest, failure.spans, run)
-        flow = good
-    good_rows, bad_rows = grouped(part, frame, flow, run)
+        so_far = good
+    good_rows, bad_rows = grouped(part, frame, so_far, run)
     _set_aside(bad_rows, rest, (part.span,), run)
-    return _with_value(good_rows, part.name, flow, kept)
+    return _with_value(good_rows, part.name, so_far, kept)
 
 
-def _with_value(frame: DataFrame, name: str, flow: Flow, kept: tuple[str, ...]) -> Flow:
+def _with_value(frame: DataFrame, name: str, so_far: BodyRows, kept: tuple[str, ...]) -> BodyRows:
     """The rows of `frame` with their value under `name`, with the columns that are kept."""
     named = frame.withColumn(variable_column(name), sql.col(VALUE))
-    return Flow(named, tuple(dict.fromkeys((*flow.names, name)))).select(kept)
+    return BodyRows(named, tuple(dict.fromkeys((*so_far.names, name)))).select(kept)
 
 
-def _set_aside(bad: Flow | None, rest: tuple[Part, ...], spans: tuple[Span, ...], run: Run) -> None:
+def _set_aside(bad: BodyRows | None, rest: tuple[Part, ...], spans: tuple[Span, ...], run: Run) -> None:
     """Notes rows for which an expression has no value.
 
     They matter only if the rest of the body holds for them as far as it can be decided without the expression.

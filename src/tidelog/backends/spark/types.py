@@ -1,4 +1,4 @@
-"""Which Spark type stands for which kind, and how a column of one becomes the other without losing a value."""
+"""How a column of any Spark type becomes values of a kind, none of them lost."""
 
 from __future__ import annotations
 
@@ -23,30 +23,20 @@ from pyspark.sql.types import (
     NullType,
     ShortType,
     StringType,
-    StructField,
-    StructType,
     TimestampNTZType,
     TimestampType,
     VarcharType,
 )
 
-from tidelog.errors import InputError
-from tidelog.schema import Attribute, Kind, Schema
-
-SPARK_TYPES: dict[Kind, DataType] = {
-    Kind.NUMBER: LongType(),
-    Kind.UNSIGNED: DecimalType(20, 0),
-    Kind.FLOAT: DoubleType(),
-    Kind.SYMBOL: StringType(),
-}
-
-RANGES: dict[Kind, tuple[int, int]] = {
-    Kind.NUMBER: (-(2**63), 2**63 - 1),
-    Kind.UNSIGNED: (0, 2**64 - 1),
-}
+from tidelog.backends.spark.layout import SPARK_TYPES
+from tidelog.language.functions import RANGES
+from tidelog.schema import Kind
 
 EXACT_IN_FLOATS = 2**53
 """Up to here every integer is a float of its own."""
+
+WHOLE = r"^\s*[+]?[0-9]+\s*$"
+"""What Spark is to take for an unsigned number: it would round others."""
 
 MICROSECONDS_OF_DAY = 86_400_000_000
 
@@ -62,18 +52,6 @@ class Conversion:
     misfit: Column | None = None
 
 
-def spark_schema(schema: Schema) -> StructType:
-    """The Spark schema of a relation's table; no column holds NULL."""
-    return StructType(
-        [StructField(attribute.name, SPARK_TYPES[attribute.kind], nullable=False) for attribute in schema.attributes]
-    )
-
-
-def relation_schema(relation: str, found: StructType) -> Schema:
-    """The schema of a relation that takes every column of `found`, under the name it has there."""
-    return Schema(relation, tuple(_attribute(relation, field) for field in found.fields))
-
-
 def reading(column: Column, found: DataType, kind: Kind) -> Conversion | None:
     """A column of a Spark type as values of `kind`; None when values of that type are none of that kind."""
     if isinstance(found, NullType):
@@ -87,35 +65,20 @@ def reading(column: Column, found: DataType, kind: Kind) -> Conversion | None:
             return _reading_symbol(column, found)
 
 
-def writing(column: Column, kind: Kind, wanted: DataType) -> Conversion | None:
-    """A column of `kind` as a Spark type, the inverse of `reading`; None when there is no way."""
-    match kind, wanted:
-        case _, _ if wanted == SPARK_TYPES[kind]:
-            return Conversion(column)
-        case ((Kind.NUMBER | Kind.UNSIGNED), (ByteType() | ShortType() | IntegerType() | LongType())):
-            return Conversion(column.cast(wanted), _outside(column, kind, *_range_of(wanted)))
-        case ((Kind.NUMBER | Kind.UNSIGNED), DecimalType()):
-            most = 10 ** (wanted.precision - wanted.scale) - 1
-            return Conversion(column.cast(wanted), _outside(column, kind, -most, most))
-        case ((Kind.NUMBER | Kind.UNSIGNED), DoubleType()):
-            return Conversion(column.cast(wanted), _outside(column, kind, -EXACT_IN_FLOATS, EXACT_IN_FLOATS))
-        case ((Kind.NUMBER | Kind.UNSIGNED), BooleanType()):
-            return Conversion(column == sf.lit(1), _outside(column, kind, 0, 1))
-        case Kind.NUMBER, DateType():
-            misfit = _outside(column, kind, *_range_of(IntegerType()))
-            return Conversion(sf.date_from_unix_date(column.cast("int")), misfit)
-        case Kind.NUMBER, TimestampType():
-            return Conversion(sf.timestamp_micros(column))
-        case Kind.FLOAT, FloatType():
-            return Conversion(column.cast(wanted), column.cast(wanted).cast("double") != column)
-        case Kind.SYMBOL, BinaryType():
-            return Conversion(sf.encode(column, "UTF-8"))
-        case Kind.SYMBOL, BooleanType():
-            return Conversion(column == sf.lit("true"), ~column.isin("true", "false"))
-        case Kind.SYMBOL, (DateType() | TimestampType() | TimestampNTZType()):
-            return Conversion(column.try_cast(wanted), column.isNotNull() & column.try_cast(wanted).isNull())
+def parsing(column: Column, found: DataType, kind: Kind) -> Conversion | None:
+    """As `reading`; numbers are also read out of text."""
+    if not isinstance(found, StringType) or kind is Kind.SYMBOL:
+        return reading(column, found, kind)
+    match kind:
+        case Kind.UNSIGNED:
+            value = sf.when(column.rlike(WHOLE), column.try_cast(SPARK_TYPES[kind]))
+            value = sf.when(value <= sf.lit(Decimal(RANGES[kind][1])), value)
+        case Kind.FLOAT:
+            value = column.try_cast(SPARK_TYPES[kind]) + sf.lit(0.0)
+            value = sf.when(~sf.isnan(value), value)
         case _:
-            return None
+            value = column.try_cast(SPARK_TYPES[kind])
+    return Conversion(value, column.isNotNull() & value.isNull())
 
 
 def advice(found: DataType, kind: Kind) -> str:
@@ -183,7 +146,7 @@ def _reading_float(column: Column, found: DataType) -> Conversion | None:
         case ByteType() | ShortType() | IntegerType():
             return Conversion(column.cast("double"))
         case LongType():
-            return Conversion(column.cast("double"), _outside(column, Kind.NUMBER, -EXACT_IN_FLOATS, EXACT_IN_FLOATS))
+            return Conversion(column.cast("double"), _beyond(column, -EXACT_IN_FLOATS, EXACT_IN_FLOATS))
         case DecimalType():
             return Conversion(column.cast("double"))
         case _:
@@ -237,12 +200,6 @@ def _digits(column: Column, width: int) -> Column:
     return sf.lpad(column.cast("string"), width, "0")
 
 
-def _outside(column: Column, kind: Kind, low: int, high: int) -> Column | None:
-    """Where a column of `kind` lies below `low` or above `high`; None when it never does."""
-    least, most = RANGES[kind]
-    return _beyond(column, low if low > least else None, high if high < most else None)
-
-
 def _beyond(column: Column, low: int | None, high: int | None) -> Column | None:
     """Where `column` is below `low` or above `high`. A bound that it cannot pass is None, for it may have no literal
     of the column's type."""
@@ -255,34 +212,3 @@ def _either(first: Column | None, second: Column | None) -> Column | None:
     if first is None or second is None:
         return second if first is None else first
     return first | second
-
-
-def _range_of(integers: DataType) -> tuple[int, int]:
-    bits = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}[integers.simpleString()]
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-
-
-def _attribute(relation: str, field: StructField) -> Attribute:
-    if not re.fullmatch(r"[A-Za-z_?][A-Za-z0-9_?]*", field.name):
-        raise InputError(f"column '{field.name}' for {relation}: rename it, attributes are letters, digits and '_'")
-    kind = _natural_kind(field.dataType)
-    if kind is None:
-        name = field.dataType.simpleString()
-        raise InputError(f"column '{field.name}' for {relation} is {name}: {advice(field.dataType, Kind.SYMBOL)}")
-    return Attribute(field.name, kind.value, kind)
-
-
-def _natural_kind(found: DataType) -> Kind | None:
-    match found:
-        case ByteType() | ShortType() | IntegerType() | LongType() | BooleanType():
-            return Kind.NUMBER
-        case DecimalType() if found.scale == 0:
-            return Kind.NUMBER if found.precision <= 18 else Kind.UNSIGNED
-        case DecimalType() | FloatType() | DoubleType():
-            return Kind.FLOAT
-        case StringType() | CharType() | VarcharType() | BinaryType() | DateType() | TimestampType():
-            return Kind.SYMBOL
-        case TimestampNTZType():
-            return Kind.SYMBOL
-        case _:
-            return None

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import LongType, StructField, StructType
 
-from tidelog.backends.spark.types import SPARK_TYPES
+from tidelog.backends.spark.layout import SPARK_TYPES
 from tidelog.errors import UsageError
 from tidelog.facts.columns import ARROW_TYPES, column_of_numbers
 from tidelog.pipeline.state.protocol import Rows

@@ -6,6 +6,7 @@ count together; a table that is ahead of its manifest was left so by a crash and
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import secrets
@@ -48,6 +49,9 @@ PROPERTIES = {
     "delta.logRetentionDuration": "interval 3650 days",  # old versions go by `clean`, not by age
     "delta.deletedFileRetentionDuration": "interval 3650 days",
 }
+
+ONE_FILE = 100_000
+"""Rows below which a change is written as one file, as many as Spark has tasks otherwise."""
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
@@ -131,9 +135,9 @@ class DeltaState:
                 f"another run writes to the state at {self.address} (table '{name}' is at Delta version {version}, "
                 f"not {began + 1} as expected). Nothing was committed; let only one run use a state at a time"
             )
-        count = self._at(path, version).count()
-        before_change = REPLACED if isinstance(change, Replaced) or before is None else began
-        return DeltaTable(columns, path, version, count, number, before_change)
+        kept = before if isinstance(change, Changed) else None
+        count = self._count(path, version, kept.rows if kept else 0)
+        return DeltaTable(columns, path, version, count, number, began if kept else REPLACED)
 
     def _restored(self, table: DeltaTable) -> int:
         """The newest Delta version of a table, which has the rows of its manifest."""
@@ -147,6 +151,19 @@ class DeltaState:
             names = self._files.names(f"{path}/_delta_log")
         numbers = [name.removesuffix(".json") for name in names if name.endswith(".json")]
         return max((int(number) for number in numbers if number.isdecimal()), default=REPLACED)
+
+    def _count(self, path: str, version: int, before: int) -> int:
+        """How many rows a Delta version has, by what the table's log says of the commit: no Spark job."""
+        with explaining(self.address):
+            lines = self._files.read(f"{path}/_delta_log/{version:020d}.json").splitlines()
+        found = {key: value for line in lines for key, value in json.loads(line).items()}
+        match found.get("commitInfo", {}).get("operationMetrics"):
+            case {"numTargetRowsInserted": came, "numTargetRowsDeleted": went}:
+                return before + int(came) - int(went)
+            case {"numOutputRows": came}:
+                return before + int(came)
+            case _:  # the session is told not to note such figures
+                return self._at(path, version).count()
 
     def _overwrite(self, path: str, rows: DataFrame) -> None:
         writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").options(**PROPERTIES)
@@ -175,7 +192,8 @@ class DeltaState:
             return self._spark.createDataFrame([], schema)
         if isinstance(rows, DataFrame):
             return frame_to_stored(rows, columns)
-        return self._spark.createDataFrame(arrow_to_stored(rows, columns).combine_chunks(), schema)
+        frame = self._spark.createDataFrame(arrow_to_stored(rows, columns).combine_chunks(), schema)
+        return frame.coalesce(1) if rows.num_rows < ONE_FILE else frame
 
     def _delta(self, table: str, version: int, record: DeltaTable) -> tuple[DataFrame, DataFrame]:
         if record.since != version:
@@ -192,16 +210,11 @@ class DeltaState:
         return net_of_frames([added], [removed])
 
     def _difference(self, table: str, version: int, record: DeltaTable) -> tuple[DataFrame, DataFrame]:
-        """How a table that `version` replaced differs from what it was."""
-        before = self._history.before(version)
-        if before is None or table not in before.tables:
+        """How a table that `version` replaced differs from what it was; with other columns, all of it is new."""
+        was = self._history.replaced(table, version, record.columns)
+        if was is None:
             return self._frame(record), self._stored(None, record.columns)
-        was = _as_delta(before.tables[table])
-        if was.columns != record.columns:
-            raise StateError(
-                f"version {version} gave table '{table}' other columns: it has no delta to the version before"
-            )
-        return net_of_frames([self._frame(record)], [self._frame(was)])
+        return net_of_frames([self._frame(record)], [self._frame(_as_delta(was))])
 
     def _frame(self, record: DeltaTable) -> DataFrame:
         return self._at(record.path, record.version)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tidelog.errors import ConflictError, StateError, UsageError
+from tidelog.pipeline.state.columns import Columns
 from tidelog.pipeline.state.files import Files, explaining
 from tidelog.pipeline.state.manifest import Manifest, TableRecord, read_manifest, write_manifest
-from tidelog.pipeline.state.protocol import Changed, Commit, VersionInfo
+from tidelog.pipeline.state.protocol import Commit, VersionInfo
 
 FOLDER = "versions"
 
@@ -30,6 +31,8 @@ class History:
 
     def manifest(self, number: int) -> Manifest:
         """The manifest of a version."""
+        if not isinstance(number, int):
+            raise UsageError(f"a version is a number, not {number!r}")
         if number not in self._known:
             path = manifest_path(number)
             try:
@@ -69,6 +72,12 @@ class History:
     def before(self, number: int) -> Manifest | None:
         """The version before `number`; None for the first. An error when it was cleaned away."""
         return self.manifest(number - 1) if number > 1 else None
+
+    def replaced(self, name: str, version: int, columns: Columns) -> TableRecord | None:
+        """What a table was before `version` replaced it; None where there was none, or one of other columns."""
+        before = self.before(version)
+        was = before.tables.get(name) if before else None
+        return was if was is not None and was.columns == columns else None
 
     def base_of(self, commit: Commit, after: int | None) -> Manifest | None:
         """The version that `commit` builds on, if that is still the last one and the commit fits it."""
@@ -146,34 +155,34 @@ def manifest_path(number: int) -> str:
 
 def next_info(commit: Commit, base: Manifest | None, tables: Mapping[str, TableRecord]) -> VersionInfo:
     """What is known of the version that `commit` makes after `base`."""
-    same = base is not None and base.info.fingerprint == commit.fingerprint
+    batches = base.info.batches if base and not commit.begins else {}
     return VersionInfo(
         number=base.info.number + 1 if base else 1,
         committed_at=datetime.now(UTC),
         fingerprint=commit.fingerprint,
         tables={name: table.rows for name, table in tables.items()},
-        batches={**(base.info.batches if base and same else {}), **commit.batches},
+        batches={**batches, **commit.batches},
         note=commit.note,
         metrics=dict(commit.metrics),
     )
 
 
 def tables_before(commit: Commit, base: Manifest | None) -> Mapping[str, TableRecord]:
-    """The tables that `commit` starts from: none when it is another program's."""
-    return base.tables if base is not None and base.info.fingerprint == commit.fingerprint else {}
+    """The tables that `commit` starts from: none when it begins anew."""
+    return base.tables if base and not commit.begins else {}
 
 
 def _check_program(last: VersionInfo, commit: Commit, address: str) -> None:
-    changed = [name for name, change in commit.tables.items() if isinstance(change, Changed)]
-    if changed and commit.fingerprint != last.fingerprint:
+    if not commit.begins and commit.fingerprint != last.fingerprint:
         raise other_program(address, last, commit.fingerprint)
 
 
 def other_program(address: str, last: VersionInfo, fingerprint: str) -> StateError:
     return StateError(
         f"the state at {address} was written by another program: version {last.number} has the fingerprint "
-        f"{last.fingerprint[:12]}, this program {fingerprint[:12]}. Rules or declarations changed: materialise anew "
-        f"into this state, or use another folder"
+        f"{last.fingerprint[:12]}, this program {fingerprint[:12]}. Rules or declarations changed\n"
+        f"  hint: tidelog pipeline run --anew derives all of it again from the inputs, as a new version of this state; "
+        f"or name another folder"
     )
 
 

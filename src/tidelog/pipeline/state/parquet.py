@@ -91,17 +91,12 @@ class ParquetState:
         return none if added is None else added, none if removed is None else removed
 
     def _difference(self, table: str, version: int, record: PartsTable) -> tuple[DataFrame, DataFrame]:
-        """How a table that `version` replaced differs from what it was."""
-        now, none = self._reader.table(record), self._reader.frame([], record.columns)
-        before = self._history.before(version)
-        if before is None or table not in before.tables:
-            return now, none
-        was = _as_parts(before.tables[table])
-        if was.columns != record.columns:
-            raise StateError(
-                f"version {version} gave table '{table}' other columns: it has no delta to the version before"
-            )
-        return net_of_frames([now], [self._reader.table(was)])
+        """How a table that `version` replaced differs from what it was; with other columns, all of it is new."""
+        now = self._reader.table(record)
+        was = self._history.replaced(table, version, record.columns)
+        if was is None:
+            return now, self._reader.frame([], record.columns)
+        return net_of_frames([now], [self._reader.table(_as_parts(was))])
 
     def _next_tables(self, commit: Commit, base: Manifest | None, attempt: Attempt) -> Mapping[str, PartsTable]:
         tables = {name: _as_parts(table) for name, table in tables_before(commit, base).items()}

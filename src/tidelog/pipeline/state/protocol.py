@@ -40,8 +40,8 @@ class Commit:
     """One version to be: what happens to which tables. Tables that are not named stay as they are.
 
     `batches` has the last batch taken from each stream, so that a batch that comes again is known; streams that are not
-    named keep theirs. `fingerprint` names the program; under another one than the last version's, every table must
-    be `Replaced`, and tables and streams that are not named are gone.
+    named keep theirs. `fingerprint` names the program, which is that of the last version unless the commit `begins`
+    anew: then nothing stays of that version but the tables that are `Replaced`, and the streams that are named.
     """
 
     tables: Mapping[str, Replaced | Changed]
@@ -49,6 +49,7 @@ class Commit:
     batches: Mapping[str, int] = field(default_factory=lambda: NOTHING)
     note: str = ""
     metrics: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    begins: bool = False
 
 
 @dataclass(frozen=True, slots=True)

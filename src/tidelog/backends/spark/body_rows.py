@@ -23,7 +23,7 @@ REASON = "t_reason"
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class BodyRows:
     """Rows on their way through a body: a column for each of the `names`. No `frame` stands for one row without any."""
 
     frame: DataFrame | None
@@ -38,14 +38,14 @@ class Flow:
         """The rows as a DataFrame."""
         return run.unit() if self.frame is None else self.frame
 
-    def narrowed(self, names: tuple[str, ...]) -> Flow:
+    def narrowed(self, names: tuple[str, ...]) -> BodyRows:
         """The same rows with these columns only, where all its columns have names."""
         return self if set(names) == set(self.names) else self.select(names)
 
-    def select(self, names: tuple[str, ...]) -> Flow:
+    def select(self, names: tuple[str, ...]) -> BodyRows:
         """The same rows with these columns only."""
         assert self.frame is not None
-        return Flow(self.frame.select(*map(variable_column, names)), names)
+        return BodyRows(self.frame.select(*map(variable_column, names)), names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Failure:
     """Rows for which an expression has no value and everything else that can be decided holds; `spans` are the places
     that the reasons count."""
 
-    flow: Flow
+    rows: BodyRows
     spans: tuple[Span, ...]
 
 
@@ -91,18 +91,18 @@ class Run:
         return self.store.unit.select()
 
 
-def split(flow: Flow, computed: Computed, run: Run) -> tuple[DataFrame, Flow | None]:
+def split(so_far: BodyRows, computed: Computed, run: Run) -> tuple[DataFrame, BodyRows | None]:
     """The rows for which there is a value, with a column for it, and those for which there is none.
 
     Rows that were set aside before keep the reason that they have.
     """
-    frame = flow.rows(run)
+    frame = so_far.rows(run)
     if computed.reason is None:
         return frame.withColumn(VALUE, computed.value), None
     both = frame.withColumns({VALUE: computed.value, REASON: computed.reason})
     good = both.where(sql.col(REASON).isNull())
     bad = both.where(sql.col(REASON).isNotNull())
-    if flow.is_set_aside:
-        return good, Flow(bad, flow.names).select(flow.names)
+    if so_far.is_set_aside:
+        return good, BodyRows(bad, so_far.names).select(so_far.names)
     why = variable_column(WHY)
-    return good, Flow(bad.withColumn(why, sql.col(REASON)), flow.names).select((*flow.names, WHY))
+    return good, BodyRows(bad.withColumn(why, sql.col(REASON)), so_far.names).select((*so_far.names, WHY))
