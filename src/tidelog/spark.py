@@ -11,7 +11,7 @@ try:
     from tidelog.plan.reduction import Reduction
     from tidelog.plan.reduction import Strategy as ReductionStrategy
 except ModuleNotFoundError as reason:
-    if (reason.name or "").partition(".")[0] != "pyspark":
+    if (reason.name or "").partition(".")[0] not in ("pyspark", "py4j"):
         raise
     raise ImportError("PySpark is not installed: run pip install 'tidelog[spark]'", name="pyspark") from None
 
