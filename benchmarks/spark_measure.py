@@ -1,4 +1,4 @@
-"""One measurement on Spark: a workload by rules or by a hand-written loop, in a process of its own.
+"""One measurement on Spark: a workload by rules, by a hand-written loop or by SQL, in a process of its own.
 
 `python -m benchmarks.spark_measure SIDE WORKLOAD INPUTS MASTER` prints seconds as JSON. Inputs are Parquet; the time
 counts from a session that is ready until the answer stands in Parquet. The side `rules` also takes 1,000 changes.
@@ -13,16 +13,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import tidelog
 from benchmarks.measurement import Clock
 from benchmarks.spark_loops import LOOPS
+from benchmarks.spark_recursive_sql import run_statement
 from benchmarks.workloads import PROGRAMS
 from tidelog.backends.spark.session import SessionSettings, start_session
 
-RULES, LOOP = "rules", "loop"
+RULES, LOOP, RECURSIVE = "rules", "loop", "recursive"
 CHANGED = 1000
 
 
@@ -43,8 +45,11 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="tidelog-spark-") as scratch:
         tables = {path.name: spark.read.parquet(str(path)) for path in sorted(Path(folder).iterdir())}
         warm_up(spark, Path(scratch))
-        measure = by_rules if side == RULES else by_loop
-        figures = measure(spark, workload, tables, Path(scratch))
+        measure = {RULES: by_rules, LOOP: by_loop, RECURSIVE: by_statement}[side]
+        try:
+            figures = measure(spark, workload, tables, Path(scratch))
+        except PySparkException as problem:
+            sys.exit(problem.getCondition() or str(problem))
     spark.stop()
     print(json.dumps(asdict(figures)))
 
@@ -56,10 +61,16 @@ def warm_up(spark: SparkSession, scratch: Path) -> None:
     numbers.mapInArrow(lambda batches: batches, "a long, id long").count()
 
 
-def by_loop(_spark: SparkSession, workload: str, tables: Mapping[str, DataFrame], scratch: Path) -> SparkFigures:
+def by_loop(spark: SparkSession, workload: str, tables: Mapping[str, DataFrame], scratch: Path) -> SparkFigures:
     clock = Clock()
     LOOPS[workload](tables).write.parquet(str(scratch / "answer"))
-    return SparkFigures(clock.lap(), _spark.read.parquet(str(scratch / "answer")).count())
+    return SparkFigures(clock.lap(), spark.read.parquet(str(scratch / "answer")).count())
+
+
+def by_statement(spark: SparkSession, workload: str, tables: Mapping[str, DataFrame], scratch: Path) -> SparkFigures:
+    clock = Clock()
+    run_statement(spark, workload, tables).write.parquet(str(scratch / "answer"))
+    return SparkFigures(clock.lap(), spark.read.parquet(str(scratch / "answer")).count())
 
 
 def by_rules(spark: SparkSession, workload: str, tables: Mapping[str, DataFrame], scratch: Path) -> SparkFigures:
