@@ -19,7 +19,7 @@ demo: $(RUNTIME)  ## set everything up and run a real program
 test: test-local test-spark  ## every check and every test, with its own set-up
 
 test-local: check  ## the checks and the tests that need no Spark
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not spark"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not spark"
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
 

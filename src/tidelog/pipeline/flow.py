@@ -321,13 +321,19 @@ class Flow:
         for relation in {**outcome.inserted, **outcome.retracted}:
             table = self._engine.given_table(relation)
             if table in self._tables:
-                tables[table] = Changed(outcome.inserted.get(relation), outcome.retracted.get(relation))
+                whole = self._at_hand(partial(self._engine.given, relation))
+                tables[table] = Changed(outcome.inserted.get(relation), outcome.retracted.get(relation), whole)
             else:
                 tables[table] = Replaced(self._engine.given(relation))
         for relation, delta in outcome.deltas.items():
             if relation in self._kept:
-                tables[relation] = Changed(_some(delta, NetDelta.appeared), _some(delta, NetDelta.vanished))
+                whole = self._at_hand(partial(self._engine.rows, relation))
+                tables[relation] = Changed(_some(delta, NetDelta.appeared), _some(delta, NetDelta.vanished), whole)
         return tables
+
+    def _at_hand(self, read: Callable[[], Rows]) -> Callable[[], Rows] | None:
+        """A way to all rows of a relation, where they are in the driver."""
+        return read if self.tier is Tier.COMPILED else None
 
     def _frame(self, rows: Rows, schema: Schema) -> DataFrame:
         return frame_of_table(self._spark, rows, schema) if isinstance(rows, pa.Table) else rows

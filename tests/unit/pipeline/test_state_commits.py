@@ -262,3 +262,21 @@ def test_a_state_on_another_file_system_equals_the_model() -> None:
 
 def remote(system: _MockFileSystem) -> ParquetState:
     return ParquetState(RemoteFiles(system, "bucket/state", "mock://bucket/state"), None)  # type: ignore[arg-type]
+
+
+def test_a_base_that_is_written_anew_takes_the_rows_that_are_at_hand(tmp_path: Path) -> None:
+    state, many = opened(tmp_path), frozenset((number, "b") for number in range(2000))
+    asked = []
+
+    def whole() -> pa.Table:
+        asked.append(True)
+        return table_of(many | {TWO})
+
+    state.commit(replace_edges(ONE, TWO), None)
+    change = Changed(table_of(many - {TWO}), table_of(frozenset({ONE})), whole)
+    state.commit(Commit({"edge": change}, "program"), 1)
+    assert asked
+    assert rows_of(opened(tmp_path).read_arrow("edge")) == many | {TWO}
+    few = Changed(table_of(frozenset({ONE})), None, lambda: pytest.fail("a layer is enough"))
+    state.commit(Commit({"edge": few}, "program"), 2)
+    assert rows_of(opened(tmp_path).read_arrow("edge")) == many | {ONE, TWO}

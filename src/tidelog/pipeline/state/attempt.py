@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -41,7 +41,7 @@ class Attempt:
             case Replaced(rows):
                 columns = columns_of(name, rows)
                 return PartsTable(columns, self._write(name, "base", rows, columns), (), self._number, None)
-            case Changed(added, removed):
+            case Changed(added, removed, whole):
                 given = [columns_of(name, rows) for rows in (added, removed) if rows is not None]
                 columns = checked_columns(name, before.columns if before else None, given)
                 start = before or PartsTable(columns, None, (), 0, None)
@@ -49,7 +49,7 @@ class Attempt:
                     None if added is None else self._write(name, "added", added, columns),
                     None if removed is None else self._write(name, "removed", removed, columns),
                 )
-                return self._with_layer(name, start, delta)
+                return self._with_layer(name, start, delta, whole)
 
     def finish(self) -> None:
         """Writes what was held back; afterwards the disk has every part."""
@@ -71,13 +71,14 @@ class Attempt:
             self.undo()
             raise
 
-    def _with_layer(self, name: str, table: PartsTable, delta: Layer) -> PartsTable:
+    def _with_layer(self, name: str, table: PartsTable, delta: Layer, whole: Callable[[], Rows] | None) -> PartsTable:
         """`table` with one more layer; some or all of it written anew where layers have become many or heavy."""
         if not delta.rows:
             return table
         grown = replace(table, layers=(*table.layers, delta), since=self._number, delta=delta)
         if outweighs(grown.layers, grown.base.rows if grown.base else 0):
-            return replace(grown, base=self._write_base(name, grown), layers=())
+            base = self._write_base(name, grown) if whole is None else self._write(name, "base", whole(), grown.columns)
+            return replace(grown, base=base, layers=())
         place = merged_from(grown.layers)
         if place == len(grown.layers):
             return grown

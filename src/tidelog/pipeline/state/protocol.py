@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -29,10 +29,14 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The exact net delta of a table: no row of `added` was in it, every row of `removed` was, no row is in both."""
+    """The exact net delta of a table: no row of `added` was in it, every row of `removed` was, no row is in both.
+
+    `whole` gives all rows that it has afterwards, where they are at hand.
+    """
 
     added: Rows | None = None
     removed: Rows | None = None
+    whole: Callable[[], Rows] | None = None
 
 
 @dataclass(frozen=True, slots=True)
