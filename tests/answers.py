@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from unittest import mock
 
+from hypothesis import currently_in_test_context, reject
+
 import tidelog
-from oracle import evaluate
+from oracle import TooMuchWork, evaluate
 from tidelog.analysis.check import check
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local import team
@@ -17,6 +20,9 @@ from tidelog.language.syntax_tree import Program
 from tidelog.schema import Row
 
 Facts = Mapping[str, Iterable[Row]]
+
+PATIENCE = 200_000
+"""Assignments that the oracle tries for a random program: about a second."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,13 @@ def checked_program(text: str) -> CheckedProgram:
 
 
 def by_oracle(checked: CheckedProgram, facts: Facts) -> Answer:
-    """The oracle's rows of every relation that is not inlined."""
+    """The oracle's rows of every relation that is not inlined. A random program that takes it too long is dropped."""
     try:
-        rows = evaluate(checked, facts)
+        rows = evaluate(checked, facts, PATIENCE if currently_in_test_context() else inf)
     except EvaluationError:
         return Failure()
+    except TooMuchWork:
+        reject()
     return {name: rows[name] for name in stored_relations(checked.program)}
 
 

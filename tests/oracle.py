@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import inf
 from typing import TypeVar
 
 from plain_form import Body, all_nodes, alternatives, names, own_nodes
@@ -47,9 +48,12 @@ Binding = Mapping[str, Value]
 Result = TypeVar("Result")
 
 
-def evaluate(checked: CheckedProgram, facts: Mapping[str, Iterable[Row]]) -> dict[str, set[Row]]:
-    """The rows of every relation. Raises EvaluationError when an expression that matters has no value."""
-    world = World({declaration.name: set() for declaration in checked.program.relations})
+def evaluate(checked: CheckedProgram, facts: Mapping[str, Iterable[Row]], patience: float = inf) -> dict[str, set[Row]]:
+    """The rows of every relation. Raises EvaluationError when an expression that matters has no value.
+
+    And TooMuchWork when more than `patience` assignments were tried.
+    """
+    world = World({declaration.name: set() for declaration in checked.program.relations}, patience=patience)
     for relation, rows in facts.items():
         world.add(relation, (stored(row, checked.schemas[relation]) for row in rows))
     levels = levels_of(checked.program)
@@ -87,11 +91,12 @@ def stored(row: Row, schema: Schema) -> Row:
 
 @dataclass
 class World:
-    """The rows known so far, and the numbers that `ord` has given out."""
+    """The rows known so far, the numbers that `ord` has given out, and how many assignments may still be tried."""
 
     rows: dict[str, set[Row]]
     indexes: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = field(default_factory=dict)
     ordinals: dict[Value, int] = field(default_factory=dict)
+    patience: float = inf
 
     def add(self, relation: str, rows: Iterable[Row]) -> bool:
         """Whether one of `rows` is new; from now on all of them are known."""
@@ -156,6 +161,10 @@ def consequences(head: Atom, rule: Rule, world: World) -> Iterator[Row]:
         raise EvaluationError(cause.message, cause.span) from cause
 
 
+class TooMuchWork(Exception):
+    """More assignments than there was patience for."""
+
+
 class Undefined(Exception):
     """An expression has no value."""
 
@@ -186,6 +195,9 @@ def solutions(
         yield from solutions(rest, binding, scope, world, pending or cause)
         return
     for extended in answers:
+        world.patience -= 1
+        if world.patience < 0:
+            raise TooMuchWork
         yield from solutions(rest, extended, scope, world, pending)
 
 
