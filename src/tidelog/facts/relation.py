@@ -135,7 +135,11 @@ class Relation:
         if isinstance(self._membership, RowSet):
             return True
         often = self._numbering is not None or self._scanned > _MANY_SCANS * self.count
-        return often and count <= max(_SMALLEST, _MANY_AT_ONCE * self.count)
+        return often and not self.are_many(count)
+
+    def are_many(self, count: int) -> bool:
+        """Whether it is quicker to read all rows once than to look for so many of them."""
+        return count > max(_SMALLEST, _MANY_AT_ONCE * self.count)
 
     def _scan(self, facts: FactSet) -> Numbers:
         self._scanned += self.stored

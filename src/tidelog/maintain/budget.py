@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 LEAST = 0.005
 """Seconds of work that are always worth a try."""
@@ -20,17 +23,18 @@ class Budget:
         self.seconds = max(LEAST, seconds)
         self._effort = effort
 
-    @contextmanager
-    def spending(self) -> Iterator[Callable[[], None]]:
-        """What runs inside is paid for. It gets a function that raises OverBudget once nothing is left."""
-        started = self._effort()
+    def spend(self, work: Callable[[Callable[[], None]], Result]) -> Result:
+        """What `work` gives, which is paid for. It gets a function that raises OverBudget once nothing is left."""
+        if self.seconds <= 0:
+            raise OverBudget
+        began, started = monotonic(), self._effort()
 
         def check() -> None:
-            if self._effort() - started > self.seconds:
+            # Asking for the work is a system call, and work takes no less time than it is.
+            if monotonic() - began > self.seconds and self._effort() - started > self.seconds:
                 raise OverBudget
 
-        check()
         try:
-            yield check
+            return work(check)
         finally:
             self.seconds -= self._effort() - started

@@ -331,8 +331,9 @@ class Update:
         if not ordered:
             return {}
         self._backend.catch_up(ordered)
-        with self._budget(number).spending() as check:
-            return self._backend.collect(ordered, _both(watch, check), most_matches)
+        return self._budget(number).spend(
+            lambda check: self._backend.collect(ordered, _both(watch, check), most_matches)
+        )
 
 
 def _both(watch: Watch, check: Callable[[], None]) -> Watch:

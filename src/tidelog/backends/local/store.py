@@ -88,7 +88,7 @@ class Store:
     def stored(self, relation: str, facts: FactSet) -> FactSet:
         """Those of `facts` that the relation has."""
         stored = self.relations[relation]
-        if self.compact(relation) is None and not stored.has_membership:
+        if self.compact(relation) is None and (not stored.has_membership or stored.are_many(len(facts))):
             numbers = stored.numbers_of(facts)
             return facts if numbers.size == len(facts) else FactSet(stored.rows[numbers])
         return facts.chosen(self.contains(relation, facts.rows))
