@@ -107,7 +107,7 @@ def test_stages_give_the_rows_of_the_oracle(name: str, strategy: Strategy) -> No
         assert by_modules.answers(in_process, strategy, partitions) == expected
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(programs(), st.sampled_from(STRATEGIES), st.integers(2, 4))
 def test_random_programs_have_the_rows_of_the_oracle(sample: Sample, strategy: Strategy, partitions: int) -> None:
     case = Case(sample.text, sample.facts)
@@ -115,7 +115,7 @@ def test_random_programs_have_the_rows_of_the_oracle(sample: Sample, strategy: S
     assert case.answers(in_process, strategy, partitions) == by_oracle(case.checked, sample.facts)
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=40)
 @given(closure_programs(), st.sampled_from(STRATEGIES), st.integers(2, 4))
 def test_random_closures_have_the_rows_of_the_oracle(sample: Sample, strategy: Strategy, partitions: int) -> None:
     case = Case(sample.text, sample.facts)
