@@ -20,10 +20,10 @@ from tidelog.maintain import update
 
 FEW = settings(
     max_examples=8,
-    derandomize=True,
     deadline=None,
     database=None,
     phases=[Phase.generate],
+    print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
 
