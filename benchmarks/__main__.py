@@ -1,5 +1,5 @@
-"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes, `spark`
-for rules on Spark beside a loop over DataFrames."""
+"""`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes,
+`queries` for questions with constants, `push` for generated code, `spark` for rules on Spark beside a loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CalledProcessError
 
-from benchmarks import updates
+from benchmarks import push, queries, updates
 from benchmarks.measure import SYSTEMS
 from benchmarks.runner import TIDELOG, Settings, run_all
 from benchmarks.startup import measure_startup
@@ -27,6 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == [updates.NAME]:
         return updates.main(given[1:])
+    if given[:1] == [queries.NAME]:
+        return queries.main(given[1:])
+    if given[:1] == [push.NAME]:
+        return push.main(given[1:])
     if given[:1] == ["spark"]:
         from benchmarks import spark  # loads PySpark
 
@@ -60,7 +64,9 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measures Tidelog beside its peers.",
-        epilog=f"`python -m benchmarks {updates.NAME} --help`: what changes cost beside starting over.",
+        epilog=f"`python -m benchmarks {updates.NAME} --help`: what changes cost beside starting over; "
+        f"`{queries.NAME} --help`: what questions cost beside deriving everything; "
+        f"`{push.NAME} --help`: generated code beside batches.",
     )
     parser.add_argument(
         "names",

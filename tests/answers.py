@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 from unittest import mock
 
 from hypothesis import currently_in_test_context, reject
@@ -50,12 +51,12 @@ def by_oracle(checked: CheckedProgram, facts: Facts) -> Answer:
     return {name: rows[name] for name in stored_relations(checked.program)}
 
 
-def by_engine(checked: CheckedProgram, facts: Facts, jobs: int = 1) -> Answer:
+def by_engine(checked: CheckedProgram, facts: Facts, **options: Any) -> Answer:
     """The engine's rows of every relation that is not inlined; none of them comes twice.
 
     Threads share the work even where there is so little of it that one would do it alone.
     """
-    with mock.patch.multiple(team, _WORTH_SHARING=0, _TRIAL=0, _PIECE=2), tidelog.open(checked, jobs=jobs) as db:
+    with mock.patch.multiple(team, _WORTH_SHARING=0, _TRIAL=0, _PIECE=2), tidelog.open(checked, **options) as db:
         for name, rows in facts.items():
             db.insert(name, list(rows))
         try:

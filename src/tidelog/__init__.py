@@ -25,6 +25,8 @@ from tidelog.errors import (
 if TYPE_CHECKING:
     from tidelog import spark as spark
     from tidelog.analysis.checked import CheckedProgram as CheckedProgram
+    from tidelog.backends.protocol import RuleCost as RuleCost
+    from tidelog.backends.protocol import Tier as Tier
     from tidelog.checking import check_program as check
     from tidelog.connectors.protocol import CSV as CSV
     from tidelog.connectors.protocol import Options as Options
@@ -82,11 +84,13 @@ _HOMES = {
     "Program": ("tidelog.language.syntax_tree", "Program"),
     "RelationDelta": ("tidelog.world.delta", "RelationDelta"),
     "RelationView": ("tidelog.relation_view", "RelationView"),
+    "RuleCost": ("tidelog.backends.protocol", "RuleCost"),
     "rules": ("tidelog.language.embedded", "rules"),
     "Session": ("tidelog.session", "Session"),
     "spark": ("tidelog.spark", ""),
     "Subscription": ("tidelog.world.subscriptions", "Subscription"),
     "sum_": ("tidelog.language.embedded", "sum_"),
+    "Tier": ("tidelog.backends.protocol", "Tier"),
     "unsigned": ("tidelog.language.embedded", "unsigned"),
     "variables": ("tidelog.language.embedded", "variables"),
 }
@@ -120,12 +124,14 @@ __all__ = [
     "ProgramError",
     "RelationDelta",
     "RelationView",
+    "RuleCost",
     "rules",
     "Session",
     "Strategy",
     "Subscription",
     "sum_",
     "TidelogError",
+    "Tier",
     "unsigned",
     "UsageError",
     "variables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,17 @@ def parse_question(text: str, checked: CheckedProgram) -> tuple[Atom, Schema]:
     """The atom in `text` and its variables as columns; UsageError when the program cannot be asked that."""
     atom = parse_query(text)
     return atom, answer_schema(atom, schema_of(atom.relation, checked))
+
+
+def with_kinds(atom: Atom, schema: Schema) -> Atom:
+    """`atom` with each constant as a value of its column."""
+    arguments = tuple(
+        Constant(constant_value(term, attribute), attribute.kind, term.span, attribute.kind)
+        if isinstance(term, Constant)
+        else term
+        for term, attribute in zip(atom.arguments, schema.attributes, strict=True)
+    )
+    return replace(atom, arguments=arguments)
 
 
 def schema_of(relation: str, checked: CheckedProgram) -> Schema:

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.protocol import Backend
+from tidelog.backends.local.profile import Profile
+from tidelog.backends.protocol import Backend, RuleCost, Tier
 from tidelog.checking import check_outputs, check_program
 from tidelog.connectors.directives import read_input, write_outputs
 from tidelog.connectors.freed_memory import give_back_freed_memory
@@ -38,14 +39,17 @@ def open_session(
     program: Program | CheckedProgram | str,
     *,
     jobs: int = 1,
+    tier: Tier = Tier.AUTO,
+    profile: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
     observer: Observer = SILENT,
     maintenance: Maintenance = Maintenance(),  # noqa: B008  frozen
     history: int = CHANGES_KEPT,
 ) -> Session:
-    """A session over `program`, given as text or parsed, on this machine with `jobs` threads.
+    """A session over `program`, given as text or parsed, on this machine with `jobs` threads, rules run as `tier` says.
 
-    `maintenance` says how answers are kept true, `history` how many changes can be undone.
+    `profile` asks for the cost of each rule, `maintenance` says how answers are kept true, `history` how many changes
+    can be undone.
     """
     if jobs < 1:
         raise UsageError(f"jobs must be at least 1, not {jobs}")
@@ -62,8 +66,13 @@ def open_session(
             raise UsageError(f"expected a program or its text, found {type(program).__name__}")
     if not isinstance(maintenance, Maintenance):
         raise UsageError(f"maintenance must be a tidelog.Maintenance, not {maintenance!r}")
-    backend = LocalBackend(checked.schemas, jobs=jobs)
-    return Session(checked, backend, limits=limits, observer=observer, maintenance=maintenance, history=history)
+    if not isinstance(tier, Tier):
+        raise UsageError(f"tier must be a tidelog.Tier, not {tier!r}")
+    measured = Profile() if profile else None
+    backend = LocalBackend(checked.schemas, jobs=jobs, tier=tier, profile=measured)
+    return Session(
+        checked, backend, limits=limits, observer=observer, maintenance=maintenance, history=history, profile=measured
+    )
 
 
 class Session(World):
@@ -78,10 +87,12 @@ class Session(World):
         observer: Observer,
         maintenance: Maintenance,
         history: int,
+        profile: Profile | None = None,
     ) -> None:
         super().__init__(Model(checked, backend, limits, observer, maintenance))
         self._model.current = self
         self._history = History(history)
+        self._profile = profile
         self._subscriptions = Subscriptions()
 
     def load(self, relation: str, path: str | Path, options: Options = PLAIN) -> int:
@@ -116,6 +127,12 @@ class Session(World):
     def materialize(self) -> None:
         """Computes every derived fact now instead of at the first read."""
         self._model.materialize()
+
+    def profile(self) -> tuple[RuleCost, ...]:
+        """What each rule has cost so far, the dearest first; the session was opened with `profile=True`."""
+        if self._profile is None:
+            raise UsageError("nothing was measured: open the session with tidelog.open(…, profile=True)")
+        return self._profile.costs()
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Calls `callback` after each change that touches `relation`, with the rows that appeared and vanished.

@@ -3,11 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol, Self, TypeAlias
 
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Schema
+from tidelog.span import Span
+
+
+class Tier(Enum):
+    """How rules are run. Answers never depend on it.
+
+    VECTORISED runs each join over batches of rows. PUSH runs a function generated for the rule, compiled before its
+    first use. AUTO starts vectorised and changes over to compiled functions, made by another process, for rules that
+    account for much of the time.
+    """
+
+    AUTO = "auto"
+    VECTORISED = "vectorised"
+    PUSH = "push"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCost:
+    """What a rule of the user's cost so far: rows derived, how many of them were new, seconds, and the tiers it ran in,
+    in that order. `why_not_pushed` says why there is no code for it, where it was asked for."""
+
+    rule_id: int
+    text: str
+    span: Span
+    derived: int = 0
+    new: int = 0
+    seconds: float = 0.0
+    tiers: tuple[Tier, ...] = ()
+    why_not_pushed: str | None = None
+
+    @property
+    def duplicates(self) -> int:
+        """Rows derived that were known already."""
+        return self.derived - self.new
+
 
 Watch: TypeAlias = Callable[[RulePlan, int], None]
 """Called now and then while a rule runs, with the rows derived since the last call. It may raise to stop the run."""

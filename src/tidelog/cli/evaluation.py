@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.protocol import Tier
 from tidelog.cli.progress import show_progress
 from tidelog.maintain.protocol import Limits
 from tidelog.session import Session, open_session
@@ -20,6 +21,13 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
     default = Limits()
     parser.add_argument("-F", "--facts", metavar="FOLDER", default=".", help="where .input files are (default: here)")
     parser.add_argument("-j", "--jobs", metavar="N", type=at_least_one, default=1, help="threads (default: 1)")
+    parser.add_argument(
+        "--tier",
+        choices=[tier.value for tier in Tier],
+        default=Tier.AUTO.value,
+        help="how rules run: as batches of rows (vectorised), by code compiled for each (push), or auto, which starts "
+        "with batches and compiles what takes long",
+    )
     limits = parser.add_argument_group("limits", "Evaluation stops with exit code 5 where one is reached.")
     limits.add_argument(
         "--limit-rounds", metavar="N", type=at_least_one, help=f"rounds of one stratum (default: {default.rounds:,})"
@@ -45,7 +53,16 @@ def evaluation(checked: CheckedProgram, arguments: argparse.Namespace) -> Iterat
     limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
     with ExitStack() as ending:
         with show_progress() as observer:
-            session = ending.enter_context(open_session(checked, jobs=arguments.jobs, limits=limits, observer=observer))
+            session = ending.enter_context(
+                open_session(
+                    checked,
+                    jobs=arguments.jobs,
+                    tier=Tier(arguments.tier),
+                    profile=getattr(arguments, "profile", False),
+                    limits=limits,
+                    observer=observer,
+                )
+            )
             session.load_inputs(arguments.facts)
             session.materialize()
         yield session

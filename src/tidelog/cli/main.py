@@ -47,6 +47,8 @@ COMMANDS = {
     "apply": Command("tidelog.cli.apply", "compute the answers, apply changes, show what they did, write the answers"),
     "check": Command("tidelog.cli.check", "report every error and warning of a program"),
     "plan": Command("tidelog.cli.plan", "show how a program will be computed"),
+    "graph": Command("tidelog.cli.graph", "show or draw which rule hands rows to which: the rule application graph"),
+    "compile": Command("tidelog.cli.compile", "show the code that is generated for each rule"),
     "query": Command("tidelog.cli.query", "print the answers to one question"),
     "pipeline": Command("tidelog.cli.pipeline", "keep answers true on Spark, as a pipeline file says"),
     "fmt": Command("tidelog.cli.fmt", "put a program into the standard layout"),

@@ -1,1 +1,4 @@
-"""Takes a plan, returns compiled code that pushes rows through it. Empty so far."""
+"""Takes a checked program, returns its rule application graph, and from it compiled code that pushes rows.
+
+Only the graph so far.
+"""

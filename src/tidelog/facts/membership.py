@@ -30,6 +30,7 @@ Mask = npt.NDArray[np.bool_]
 
 _SMALLEST = 64
 _FEW_BYTES = 1 << 22
+_NO_CELLS = np.zeros(0, np.int64)
 
 
 class Membership(Protocol):
@@ -63,6 +64,15 @@ class IdSet:
 
     def __init__(self, room: int = _SMALLEST) -> None:
         self._seen = np.zeros(room, np.uint8)
+
+    @property
+    def seen(self) -> npt.NDArray[np.uint8]:
+        """A byte for each id, 0 where it is not in the set."""
+        return self._seen
+
+    def make_room(self) -> None:
+        """Makes the array reach further."""
+        self._seen = np.concatenate([self._seen, np.zeros_like(self._seen)])
 
     @property
     def room(self) -> int:
@@ -106,6 +116,43 @@ class PairSet:
     @property
     def room(self) -> int:
         return self._entries.size // 2
+
+    @property
+    def arrays(self) -> tuple[Keys, Keys, int]:
+        """What `kernels.push` calls the entries, the cells and the width of the set."""
+        if self._bits is None:
+            return self._entries, _NO_CELLS, 0
+        return self._entries, self._bits.view(np.int64), self._stride // 8
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether there is a bit for each pair that could be."""
+        return self._bits is not None
+
+    @property
+    def used(self) -> int:
+        """How many entries are taken."""
+        return self._used
+
+    @property
+    def free(self) -> int:
+        """How many entries can be taken before it has to grow."""
+        return self._entries.size // 2 - self._entries.size // 8 - self._used
+
+    def take(self, rows: Rows, used: int) -> None:
+        """Notes that `rows` were added to the arrays, of which so many entries are taken now."""
+        self.count += rows.shape[0]
+        self._used = used
+        self._note_ranges(rows)
+        if self._bits is None and self._bits_pay():
+            self._turn_into_bits()
+
+    def make_room(self) -> None:
+        """Makes the arrays reach further."""
+        if self._bits is None:
+            self._grow_words()
+        else:
+            self._turn_into_words()
 
     def add(self, rows: Rows, out: Rows, found: int) -> int:
         keys = rows.view(np.int64).reshape(-1)
@@ -154,18 +201,25 @@ class PairSet:
     def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
         reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)
         while reached < keys.size:
-            entries = _free_entries(self._entries.size)
-            move_words(self._entries, entries)
-            self._entries = entries
+            self._grow_words()
             reached, self._used, found = insert_words(self._entries, self._used, keys, reached, out, found)
         return int(found)
 
-    def _fit_ranges(self, rows: Rows) -> None:
-        """Notes the largest ids; a bit set that does not reach them becomes words again."""
+    def _grow_words(self) -> None:
+        entries = _free_entries(self._entries.size)
+        move_words(self._entries, entries)
+        self._entries = entries
+
+    def _note_ranges(self, rows: Rows) -> None:
+        """Notes the largest ids."""
         for column in (0, 1):
             ids = rows[:, column]
             largest = int(ids[0] if ids.size == 1 else ids.max(initial=0))
             self._ranges[column] = max(self._ranges[column], largest + 1)
+
+    def _fit_ranges(self, rows: Rows) -> None:
+        """Notes the largest ids; a bit set that does not reach them becomes words again."""
+        self._note_ranges(rows)
         bits = self._bits
         if bits is not None and (self._ranges[1] > 8 * self._stride or self._ranges[0] * self._stride > bits.size):
             self._turn_into_words()
@@ -176,7 +230,7 @@ class PairSet:
 
     def _turn_into_bits(self) -> None:
         # A little more than the ids seen so far, because ids often still arrive.
-        self._stride = (self._ranges[1] + self._ranges[1] // 8 + 7) // 8
+        self._stride = 8 * ((self._ranges[1] + self._ranges[1] // 8 + 63) // 64)
         self._bits = np.zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
         spread_words(self._entries, self._bits, self._stride)
         self._entries = _free_entries(_SMALLEST)
@@ -203,6 +257,15 @@ class RowSet:
     @property
     def room(self) -> int:
         return self._slots.size // 2
+
+    @property
+    def slots(self) -> Keys:
+        """What finds the number of a row (see `kernels.row_table`)."""
+        return self._slots
+
+    def make_room(self) -> None:
+        """Makes the arrays reach further."""
+        self._resize(2 * self._slots.size)
 
     def add(self, rows: Rows, out: Rows, found: int) -> int:
         before = self.count
@@ -244,7 +307,7 @@ class RowSet:
             self.count = int(self.count)
             if reached == batch.shape[0]:
                 return numbers
-            self._resize(2 * self._slots.size)
+            self.make_room()
 
     def find(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, -1 for rows not in the set."""

@@ -203,10 +203,20 @@ class Relation:
         self._last_found = None
         jit.work(rows.shape[0])
         self._reserve(self.count + rows.shape[0] + 1)
-        before = self.count
-        self.count = self.membership.add(np.ascontiguousarray(rows), self.rows, self.count)
+        self.pushed(self.membership.add(np.ascontiguousarray(rows), self.rows, self.count))
+
+    def pushing(self, room: int) -> Rows:
+        """The rows, with room for that many more behind those that are there, so that others can be written there."""
+        self.settle()
+        self._reserve(self.count + room)
+        return self.rows
+
+    def pushed(self, count: int) -> None:
+        """Notes that rows were written up to number `count`; the set has them already."""
+        before, self.count = self.count, count
+        self._last_found = None
         if self._numbering is not None:
-            self._numbering.number(self.rows[before : self.count], np.arange(self.width))
+            self._numbering.number(self.rows[before:count], np.arange(self.width))
         self._grow_older(before)
 
     def advance(self) -> int:

@@ -70,6 +70,10 @@ class Values:
         """The numbers behind `ids`, in the dtype of their kind."""
         return self._words[kind].values.view(DTYPES[kind])[ids]
 
+    def table(self, kind: Kind) -> WordTable:
+        """The words of a kind that is not text."""
+        return self._words[kind]
+
     def identify_one(self, kind: Kind, value: Value) -> int:
         """The id of one value, looked up once: constants of rules are asked for in every round."""
         known = self._ones.get((kind, value))
@@ -90,6 +94,15 @@ class WordTable:
         self.values = np.empty(_SMALLEST, np.uint64)
         self._slots = np.full(2 * _SMALLEST, EMPTY, np.int32)
         self._lock = Lock()
+
+    @property
+    def slots(self) -> Ids:
+        """What finds the id of a word (see `kernels.interning`)."""
+        return self._slots
+
+    def make_room(self) -> None:
+        """Makes room for more words."""
+        self._grow()
 
     def intern(self, words: npt.NDArray[np.uint64]) -> Ids:
         """The id of each word; new words get new ids."""

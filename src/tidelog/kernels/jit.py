@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
+from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -27,8 +30,9 @@ PLAIN_ROWS = 4_000
 class Kernel(Generic[P, R]):
     """A function over arrays, callable in either form; kernels may call one another."""
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], *, is_inlined: bool = False) -> None:
         self.python = function
+        self._is_inlined = is_inlined
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self._dispatcher: Any = None
@@ -41,11 +45,18 @@ class Kernel(Generic[P, R]):
         with np.errstate(over="ignore"):
             return self.python(*arguments, **keywords)
 
+    def compile_for(self, forms: Sequence[Sequence[Any]]) -> None:
+        """Compiles it for arguments of these forms: an array is (dtype, dimensions, layout), a number is nothing."""
+        types = _load_numba().types
+        self.dispatcher.compile(
+            tuple(types.Array(getattr(types, form[0]), form[1], form[2]) if form else types.int64 for form in forms)
+        )
+
     @property
     def dispatcher(self) -> Any:
         """The Numba form, made when first asked for."""
         if self._dispatcher is None:
-            self._dispatcher = _compile(self.python)
+            self._dispatcher = _compile(self.python, is_inlined=self._is_inlined)
         return self._dispatcher
 
 
@@ -54,8 +65,51 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function)
 
 
+def inlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """As `kernel`, for what is called so often inside others that the call would cost more than the work."""
+    return Kernel(function, is_inlined=True)
+
+
+def kernel_from(source: str, name: str, namespace: Mapping[str, object]) -> Kernel[..., Any]:
+    """The function `name` of a source text as a kernel; `namespace` has the other kernels that it calls.
+
+    The text is kept beside the compiled code, so that another process finds both, and a debugger the lines.
+    """
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    path = _cache_folder() / f"tidelog_{name}_{digest}.py"
+    with suppress(OSError):  # a folder that cannot be written to: then every process compiles for itself
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_suffix(f".{os.getpid()}")
+            beside.write_text(source, encoding="utf-8")
+            beside.replace(path)
+    # Numba loads compiled code only for modules that it can import.
+    module = sys.modules[path.stem] = ModuleType(path.stem)
+    module.__dict__.update(namespace)
+    exec(compile(source, str(path), "exec"), module.__dict__)
+    return Kernel(getattr(module, name))
+
+
+def machine() -> tuple[str, str]:
+    """What compiled code fits: the version of Numba and the name of the processor."""
+    from llvmlite.binding import get_host_cpu_name
+
+    return _load_numba().__version__, get_host_cpu_name()
+
+
+def is_compiled() -> bool:
+    """Whether this process runs compiled kernels by now."""
+    return _tier.compiled
+
+
 def prefetch(array: Any, index: Any) -> None:
     """Asks the processor to bring `array[index]` near; means nothing in plain Python."""
+
+
+def lowest_bit(word: Any) -> int:
+    """The number of the lowest bit that is set in a word of 64 bits, some of which are."""
+    whole = int(word)
+    return (whole & -whole).bit_length() - 1
 
 
 def work(rows: int) -> None:
@@ -88,11 +142,13 @@ def _load_numba() -> Any:
     """Numba, taught that a `Kernel` used inside a kernel is a compiled function, and what `prefetch` is."""
     if _tier.numba is None:
         import numba
+        from numba.cpython.unsafe.numbers import trailing_zeros
         from numba.extending import overload, typeof_impl
 
         typeof_impl.register(Kernel)(lambda value, _context: numba.types.Dispatcher(value.dispatcher))
         instruction = _prefetch_instruction()
         overload(prefetch)(lambda array, index: lambda array, index: instruction(array, index))  # noqa: ARG005
+        overload(lowest_bit)(lambda word: lambda word: trailing_zeros(word))  # type: ignore[call-arg]  # noqa: ARG005
         _tier.numba = numba
     return _tier.numba
 
@@ -119,13 +175,14 @@ def _prefetch_instruction() -> Any:
     return instruction
 
 
-def _compile(function: Callable[..., Any]) -> Any:
+def _compile(function: Callable[..., Any], *, is_inlined: bool) -> Any:
     numba = _load_numba()
     with _compiling:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(_cache_folder())
         try:
-            return numba.njit(nogil=True, cache=True)(function)
+            is_kept = Path(function.__code__.co_filename).exists()
+            return numba.njit(nogil=True, cache=is_kept, forceinline=is_inlined)(function)
         finally:
             numba.config.CACHE_DIR = before
 

@@ -10,11 +10,14 @@ from itertools import count
 import pyarrow as pa
 
 from tidelog.analysis.checked import CheckedProgram
+from tidelog.analysis.magic import Unhelpful
 from tidelog.backends.protocol import Backend
 from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
 from tidelog.facts.change import Change, Outcome, in_sequence
+from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
+from tidelog.world.questions import Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Model:
         self.is_read_only = False
         self.rule_ids = count(1 + max((rule.id for rule in checked.program.rules), default=0))
         self._materialization: Materialization | None = Materialization(checked, backend, limits, observer, maintenance)
+        self._questions = Questions(checked, backend, limits, observer, maintenance)
         self._closed = ""
 
     def load(self, relation: str, rows: pa.Table) -> int:
@@ -83,6 +87,19 @@ class Model:
         self.materialize()
         rows: pa.Table = self.materialization.table(relation)
         return rows
+
+    def rows_for(self, question: Atom) -> pa.Table:
+        """Rows of the relation of `question`, among them all that agree with its constants.
+
+        Where nothing is derived yet and the question binds a column, only what it needs is derived, and for no longer.
+        """
+        self.check_open()
+        if not self.is_materialized:
+            with _errors_told(self.checked):
+                found = self._questions.answer(question)
+            if not isinstance(found, Unhelpful):
+                return found
+        return self.table(question.relation)
 
     def count(self, relation: str) -> int:
         """How many rows `relation` has."""

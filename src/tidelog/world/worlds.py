@@ -11,7 +11,7 @@ from tidelog.connectors.frames import to_table
 from tidelog.errors import UsageError
 from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Program
-from tidelog.query import answers, parse_question, schema_of
+from tidelog.query import answers, parse_question, schema_of, with_kinds
 from tidelog.relation_view import RelationView
 from tidelog.schema import Schema
 from tidelog.world.change_block import ChangeBlock, Rows, RowsByRelation, change_of
@@ -54,10 +54,14 @@ class World(ABC):
         return iter(self.schemas)
 
     def query(self, text: str) -> RelationView:
-        """The answers to an atom such as `path("a", X)`: one column for each variable."""
+        """The answers to an atom such as `path("a", X)`: one column for each variable.
+
+        Before anything is derived, a question that binds a column derives only what it needs, and keeps none of it.
+        """
         self._check_readable()
         atom, columns = parse_question(text, self.program)
-        found = answers(atom, self.schemas[atom.relation], self._model.table(atom.relation))
+        schema = self.schemas[atom.relation]
+        found = answers(atom, schema, self._model.rows_for(with_kinds(atom, schema)))
         return RelationView(columns, lambda: found, lambda: int(found.num_rows))
 
     def insert(self, relation: str, rows: Rows) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tidelog
+from tidelog import Tier
 from tidelog.errors import EvaluationError
 from unit.kernels.forms import TIERS, tier
 
@@ -28,6 +29,37 @@ PROGRAMS = {
         same(x, y) :- edge(z, x), edge(z, y), x != y.
         same(x, y) :- edge(a, x), same(a, b), edge(b, y).
         out(x, y, x * y) :- same(x, y), x < y.
+    """,
+    "arithmetic, constants, negation": """
+        .decl edge(x: number, y: number)
+        .decl near(x: number, y: number, far: float)
+        .decl out(x: number, y: number)
+        near(x, y - x, 1.5) :- edge(x, y), y >= x, x % 3 != 1.
+        near(x, y * 2 / 3, 0.5 + f) :- near(x, y, f), y > 1, f < 4.0.
+        out(x, 7) :- near(x, y, _), !edge(y, x), edge(7, x).
+        out(x + y, max(x, y)) :- near(x, y, 2.0), x band 1 = 1.
+    """,
+    "mutual recursion of pairs and single ids": """
+        .decl edge(x: number, y: number)
+        .decl even(x: number, y: number)
+        .decl odd(x: number, y: number)
+        .decl seen(x: number)
+        .decl out(x: number, y: number)
+        odd(x, y) :- edge(x, y).
+        even(x, z) :- odd(x, y), edge(y, z).
+        odd(x, z) :- edge(x, y), even(y, z), seen(z).
+        seen(x) :- odd(x, _).
+        seen(y) :- seen(x), even(y, x).
+        out(y, x) :- even(x, y), even(y, x).
+        out(x, x) :- odd(x, x).
+    """,
+    "keys of two columns": """
+        .decl edge(x: number, y: number)
+        .decl three(x: number, y: number, z: number)
+        .decl out(x: number, y: number)
+        three(x, y, z) :- edge(x, y), edge(y, z).
+        three(x, y, w) :- three(x, y, z), three(y, z, w), x != w.
+        out(x, w) :- three(x, y, z), three(y, z, w), !three(x, z, w).
     """,
     "negation and ranges": """
         .decl edge(x: number, y: number)
@@ -53,8 +85,9 @@ PROGRAMS = {
 EDGES = [(number % 23, number * number % 29) for number in range(60)]
 
 
-def answer(text, jobs=1):
-    with tidelog.open(text, jobs=jobs) as session:
+def answer(text, jobs=1, how=Tier.VECTORISED):
+    maintenance = tidelog.Maintenance(modules=False)
+    with tidelog.open(text, jobs=jobs, tier=how, maintenance=maintenance) as session:
         session.insert("edge", EDGES)
         return sorted(session["out"].rows())
 
@@ -66,7 +99,7 @@ def test_all_ways_give_the_same_rows(name, monkeypatch):
     found = []
     for form in TIERS:
         with tier(form):
-            found += [answer(PROGRAMS[name]), answer(PROGRAMS[name], jobs=2)]
+            found += [answer(PROGRAMS[name]), answer(PROGRAMS[name], jobs=2), answer(PROGRAMS[name], how=Tier.PUSH)]
     assert found[0]
     assert all(each == found[0] for each in found)
 
@@ -80,7 +113,8 @@ def test_reachability_is_right():
 
 
 @pytest.mark.parametrize("form", TIERS)
-def test_all_ways_give_the_same_error(form):
+@pytest.mark.parametrize("how", [Tier.VECTORISED, Tier.PUSH])
+def test_all_ways_give_the_same_error(form, how):
     text = ".decl edge(x: number, y: number)\n.decl out(x: number)\nout(x / (y - 7)) :- edge(x, y).\n"
     with tier(form), pytest.raises(EvaluationError, match=r"3:5: division by zero for x = \d+, y = 7"):
-        answer(text)
+        answer(text, how=how)

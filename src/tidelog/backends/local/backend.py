@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from time import process_time, thread_time
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from time import perf_counter, process_time, thread_time
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,14 @@ import pyarrow as pa
 
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.profile import Count, Profile
+from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
+from tidelog.backends.local.tiers import Tiers
 from tidelog.backends.local.translate import survivors, translate
-from tidelog.backends.protocol import Watch, unwatched
+from tidelog.backends.protocol import Tier, Watch, unwatched
+from tidelog.codegen.push_rule import Sharing
 from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.fact_set import FactSet, Gathering, different
 from tidelog.facts.membership import Rows
@@ -31,17 +37,22 @@ _LOADED = 1 << 16
 
 
 class LocalBackend:
-    """`Backend` in this process. `jobs` is the number of threads that share the work of a round."""
+    """`Backend` in this process. `jobs` is how many threads share the work of a round, `tier` how rules run."""
 
-    def __init__(self, schemas: Mapping[str, Schema], jobs: int = 1) -> None:
+    def __init__(
+        self, schemas: Mapping[str, Schema], jobs: int = 1, tier: Tier = Tier.AUTO, profile: Profile | None = None
+    ) -> None:
+        self._profile = profile
         self._schemas = dict(schemas)
         self._store = Store(schemas)
         self._bodies: dict[int, tuple[Node, Body, frozenset[str]]] = {}
         self._jobs = jobs
         self._team = Team(jobs)
+        self._tier = tier
+        self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
 
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
-        return LocalBackend(schemas, self._jobs)
+        return LocalBackend(schemas, self._jobs, self._tier, self._profile)
 
     def declare(self, schemas: Mapping[str, Schema]) -> None:
         for name, schema in schemas.items():
@@ -116,6 +127,22 @@ class LocalBackend:
         derived: dict[int, int] = {}
         if len(rules) == 1 and self._copies(rules[0]):
             return {rules[0].id: self._store.relations[rules[0].head].count}
+        in_batches = []
+        for rule in rules:
+            code = self._tiers.code(rule)
+            if code is None:
+                in_batches.append(rule)
+            else:
+                evaluation = Evaluation(self._store, rule, survivors, watch)
+                in_batch = partial(self._derive_from, rule, watch)
+                with self._measured(rule, Tier.PUSH) as measured:
+                    measured.derived = code.run(evaluation, in_batch, self._team.threads, self._jobs)
+                derived[rule.id] = derived.get(rule.id, 0) + measured.derived
+        self._derive_in_batches(in_batches, watch, derived)
+        return derived
+
+    def _derive_in_batches(self, rules: Sequence[RulePlan], watch: Watch, derived: dict[int, int]) -> None:
+        """Stages what rules derive, and adds the number of rows to `derived`."""
         tasks = []
         for rule in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
@@ -123,12 +150,42 @@ class LocalBackend:
             body.catch_up(evaluation)
             body.prepare(evaluation)
             tasks.append(Task(body, self._store.relations[rule.head], evaluation))
+        if not tasks:
+            return
+        # To say what each cost, they run one after the other.
+        for some in [tasks] if self._profile is None else [[task] for task in tasks]:
+            with self._measured(some[0].evaluation.rule, Tier.VECTORISED) as measured:
+                measured.derived = self._run_tasks(some, watch, derived)
+
+    def _run_tasks(self, tasks: Sequence[Task], watch: Watch, derived: dict[int, int]) -> int:
+        total = 0
+        started = perf_counter()
         for task, rows, count in self._team.run(tasks):
             rule = task.evaluation.rule
             derived[rule.id] = derived.get(rule.id, 0) + count
+            total += count
             task.head.stage(rows)
             watch(rule, count)
-        return derived
+            stopped = perf_counter()
+            self._tiers.note(rule, stopped - started)
+            started = stopped
+        return total
+
+    def _measured(self, rule: RulePlan, tier: Tier) -> AbstractContextManager[Count]:
+        """A block in which a rule runs, measured if there is a profile."""
+        if self._profile is None:
+            return nullcontext(Count())
+        return self._profile.run(rule, self._store.relations[rule.head], tier, self._tiers.why_not)
+
+    def _derive_from(self, rule: RulePlan, watch: Watch, begin: int, end: int) -> None:
+        """Stages what a rule derives from some of the rows that it starts from."""
+        evaluation = Evaluation(self._store, rule, survivors, watch)
+        body = self._body(rule)
+        body.catch_up(evaluation)
+        body.prepare(evaluation)
+        assert isinstance(body.source, ScanSource)
+        for rows in body.run(body.source.part(evaluation, begin, end), evaluation):
+            self._store.relations[rule.head].stage(rows)
 
     def _copies(self, rule: RulePlan) -> bool:
         """Whether the rule was run by copying: all rows of a relation into one that is empty need no look at others."""

@@ -14,13 +14,13 @@ from tidelog.backends.local.closed import ClosedTable
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.grouping import Groups, aggregate_groups
 from tidelog.backends.local.matches import Argument, probing, with_column
-from tidelog.backends.local.parts import Part
 from tidelog.backends.local.steps import Pipeline
 from tidelog.facts.closure import pieces
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.values import Ids, Values
 from tidelog.language.syntax_tree import AggregateFunction
 from tidelog.plan.nodes import GroupJoin
+from tidelog.plan.parts import Part
 from tidelog.schema import Kind
 
 Numbers = npt.NDArray[np.int32]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tidelog.backends.local.batch import Batch, Missing, Problem, without
-from tidelog.backends.local.parts import Part
 from tidelog.backends.local.store import Store
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.errors import EvaluationError
 from tidelog.plan.nodes import RulePlan
+from tidelog.plan.parts import Part
 from tidelog.schema import Kind
 
 Survivors: TypeAlias = Callable[[Batch, tuple[Part, ...], "Evaluation"], Batch]

@@ -84,6 +84,12 @@ class Index:
         total = probe_blocks(groups, self._starts, lows, highs, begins, lengths)
         return Matches(begins, lengths, self._payload, int(total))
 
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """Starts, olds, counts and payload (see `kernels.blocks`), then what finds the number of a wider key."""
+        blocks = (self._starts, self._olds, self._counts, self._payload)
+        return blocks if self._groups is None else (*blocks, self._groups.slots, self._groups.rows)
+
     def distinct(self) -> int:
         """How many different keys there are."""
         self.catch_up()

@@ -126,6 +126,16 @@ class ScanSource:
         index.catch_up()
         return index
 
+    def part(self, evaluation: Evaluation, begin: int, end: int) -> Iterator[Batch]:
+        """As `morsels`, for some rows of the version that is read, counted from its first."""
+        rows = evaluation.store.read(self.scan.relation, self.scan.version)[begin:end]
+        mask = np.ones(rows.shape[0], np.bool_)
+        for one, other in self.equal:
+            mask &= rows[:, one] == rows[:, other]
+        for column, identity in self.constants:
+            mask &= rows[:, column] == identity
+        yield keep_rows(Batch(rows, dict(self.names)), mask, tuple(name for name, _ in self.names))
+
     def morsels(self, evaluation: Evaluation) -> Iterator[Batch]:
         rows, columns = self._rows(evaluation)
         names = {name: columns[column] for name, column in self.names}

@@ -29,7 +29,6 @@ from tidelog.backends.local.matches import (
     probing,
     with_column,
 )
-from tidelog.backends.local.parts import Part
 from tidelog.backends.local.store import Store
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
@@ -43,6 +42,7 @@ from tidelog.language.syntax_tree import (
     Test,
 )
 from tidelog.plan.nodes import GroupJoin, Range, Version
+from tidelog.plan.parts import Part
 from tidelog.schema import Kind
 
 

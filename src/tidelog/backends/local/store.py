@@ -10,6 +10,7 @@ import numpy as np
 from tidelog.backends.local.closed import ClosedIndex, ClosedTable
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
+from tidelog.backends.local.word_index import WordIndex
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.relation import Clock, Relation
@@ -34,6 +35,7 @@ class Store:
             self.declare(schema)
         self.marked: dict[str, FactSet] = {}
         self._indexes: dict[tuple[str, tuple[int, ...], bool], Index] = {}
+        self._word_indexes: dict[tuple[str, int], WordIndex] = {}
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
@@ -108,6 +110,12 @@ class Store:
             self._indexes[relation, key, is_numbered] = found
         return found
 
+    def word_index(self, relation: str, key: int) -> WordIndex:
+        """The index of a relation of pairs by one column, with words of bits, made when first asked for."""
+        if (relation, key) not in self._word_indexes:
+            self._word_indexes[relation, key] = WordIndex(self.relations[relation], key)
+        return self._word_indexes[relation, key]
+
     def ordered_index(self, relation: str, key: tuple[int, ...], column: int, version: Version) -> OrderedIndex:
         """The rows of one version of `relation` by these columns, those of one key in order of `column`."""
         table = self.compact(relation)
@@ -163,6 +171,7 @@ class Store:
         """Forgets the rows of `relation` and everything known about them."""
         self.relations[relation].clear()
         self._indexes = {key: index for key, index in self._indexes.items() if key[0] != relation}
+        self._word_indexes = {key: index for key, index in self._word_indexes.items() if key[0] != relation}
         self._ordered = {key: index for key, index in self._ordered.items() if key[0] != relation}
         self._distinct = {key: count for key, count in self._distinct.items() if key[0] != relation}
         self._closed.pop(relation, None)

@@ -78,7 +78,7 @@ class Team:
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
-        self._pool = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
+        self.threads = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
         self._habits: dict[int, Habit] = {}
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows, int]]:
@@ -87,7 +87,7 @@ class Team:
         The caller must stage them before it asks for more.
         """
         work = [Progress(task, list(task.body.source.morsels(task.evaluation))) for task in tasks]
-        for each, rows, count in _alone(work) if self._pool is None else self._together(self._pool, work):
+        for each, rows, count in _alone(work) if self.threads is None else self._together(self.threads, work):
             each.derived += count
             yield each.task, rows, count
 

@@ -15,7 +15,6 @@ from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.closed_groups import ClosedAggregation
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.matches import Argument
-from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
 from tidelog.backends.local.sources import (
     OuterSource,
     ScanSource,
@@ -55,6 +54,7 @@ from tidelog.plan.nodes import (
     Values,
     Version,
 )
+from tidelog.plan.parts import Part, decidable, names_of, parts_of
 from tidelog.plan.walk import columns_of, names_in
 from tidelog.schema import Kind
 

@@ -10,7 +10,6 @@ from typing import assert_never
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from tidelog.backends.local.parts import Part, decidable, names_of, parts_of
 from tidelog.backends.spark.arrow_terms import count_ranges
 from tidelog.backends.spark.body_rows import VALUE, WHY, BodyRows, Failure, Run, split
 from tidelog.backends.spark.expressions import compute, test
@@ -34,6 +33,7 @@ from tidelog.plan.nodes import (
     Union,
     Values,
 )
+from tidelog.plan.parts import Part, decidable, names_of, parts_of
 from tidelog.plan.walk import columns_of, names_in
 from tidelog.schema import Kind
 from tidelog.span import Span

@@ -1,0 +1,98 @@
+"""The arrays behind the operands of generated code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.backends.local.indexes import Index
+from tidelog.backends.local.sinks import Arrays
+from tidelog.backends.local.sinks import Sink as RelationSink
+from tidelog.backends.local.store import Store
+from tidelog.codegen.operands import (
+    Blocks,
+    ChangedKeys,
+    Identity,
+    Interning,
+    Known,
+    Numbers,
+    Operand,
+    RowsOf,
+    Scratch,
+    Sink,
+    Words,
+)
+from tidelog.facts.columns import DTYPES
+from tidelog.facts.membership import IdSet, PairSet
+from tidelog.plan.nodes import Version
+from tidelog.schema import Kind
+
+Interned = dict[Kind, npt.NDArray[np.int64]]
+"""How many words of each kind there are, while generated code counts them."""
+
+
+def catch_up(operands: Sequence[Operand], store: Store) -> None:
+    """Brings the indexes up to date that the operands read."""
+    for operand in operands:
+        match operand:
+            case Blocks(relation, key):
+                store.index(relation, key).catch_up()
+            case Words(relation, column) | ChangedKeys(relation, column):
+                store.word_index(relation, column).catch_up()
+            case _:
+                pass
+
+
+def bind(operands: Sequence[Operand], store: Store, sink: RelationSink, interned: Interned) -> list[Any]:
+    """The arguments that stand for the operands now; they are good until the sink or the tables of values change."""
+    lent = sink.arrays()
+    return [array for operand in operands for array in _arrays(operand, store, lent, interned)]
+
+
+def _arrays(operand: Operand, store: Store, lent: Arrays, interned: Interned) -> Arrays:
+    match operand:
+        case RowsOf(relation, version):
+            return (np.ascontiguousarray(store.read(relation, version)),)
+        case Blocks(relation, key):
+            index = store.index(relation, key)
+            assert isinstance(index, Index)
+            return index.arrays
+        case Words(relation, column, version):
+            words = store.word_index(relation, column)
+            rows = words.delta if version is Version.DELTA else words.full
+            return rows.starts, rows.counts, rows.sizes, rows.words, rows.bits
+        case ChangedKeys(relation, column):
+            return (store.word_index(relation, column).delta.keys,)
+        case Known(relation):
+            held = store.relations[relation].membership
+            if isinstance(held, IdSet):
+                return (held.seen,)
+            return held.arrays if isinstance(held, PairSet) else (held.slots, held.rows)
+        case Sink():
+            return lent
+        case Numbers(kind):
+            return (store.values.table(kind).values.view(DTYPES[kind]),)
+        case Interning(kind):
+            table = store.values.table(kind)
+            if kind not in interned:
+                interned[kind] = np.zeros(1, np.int64)
+            interned[kind][0] = table.count
+            return table.slots, table.values, interned[kind]
+        case Identity(kind, value):
+            return (store.values.identify_one(kind, value),)
+        case Scratch(width):
+            return np.empty((1, width), np.int32), np.arange(width), np.empty(1, np.int32)
+        case _:
+            assert_never(operand)
+
+
+def settle_interned(interned: Interned, store: Store) -> None:
+    """Notes which words generated code has given ids to; makes room where there is little left."""
+    for kind, count in interned.items():
+        table = store.values.table(kind)
+        table.count = int(count[0])
+        if table.count >= min(table.slots.size // 2, table.values.size):
+            table.make_room()

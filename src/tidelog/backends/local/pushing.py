@@ -1,0 +1,173 @@
+"""Rules run by generated code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.operands import Interned, bind, catch_up, settle_interned
+from tidelog.backends.local.sinks import Sink, sink_for
+from tidelog.backends.local.store import Store
+from tidelog.codegen.operands import ChangedKeys, NotPushed, PushedRule
+from tidelog.codegen.push_rule import Sharing, push_rule
+from tidelog.facts.relation import Relation
+from tidelog.kernels.generated import generated_kernel
+from tidelog.kernels.jit import Kernel
+from tidelog.plan.nodes import RulePlan
+
+_FEW = 1 << 14
+_BRIEF, _LONG = 0.02, 0.1
+_LONG_ROW = 2
+_WORTH_SHARING = 1 << 16
+
+Vectorised = Callable[[int, int], None]
+"""Runs the rule for some of the rows that it starts from, as batches."""
+
+
+@dataclass(slots=True)
+class PushedCode:
+    """The code of a rule, and how many rows to start from in one call."""
+
+    rule: PushedRule
+    kernel: Kernel[..., Any]
+    sharing: Sharing
+    chunk: int = _FEW
+    fan_out: float = 1.0
+    interned: Interned = field(default_factory=dict)
+
+    def run(self, evaluation: Evaluation, vectorised: Vectorised, threads: Executor | None, jobs: int) -> int:
+        """Stages what the rule derives; how many rows that were, known ones included."""
+        if threads is None or self.sharing is Sharing.ALONE:
+            return self._run_alone(evaluation, vectorised)
+        return self._run_together(evaluation, vectorised, threads, jobs)
+
+    def _run_alone(self, evaluation: Evaluation, vectorised: Vectorised) -> int:
+        store = evaluation.store
+        catch_up(self.rule.operands, store)
+        sink = sink_for(store.relations[evaluation.rule.head])
+        derived = 0
+        for begin, end in _Pieces(self, self._rows_to_start_from(store)):
+            derived += self._push(begin, end, sink, evaluation, vectorised)
+        return derived
+
+    def _run_together(self, evaluation: Evaluation, vectorised: Vectorised, threads: Executor, jobs: int) -> int:
+        """Each thread has a relation of its own for what is new to it; they are added one after the other."""
+        store = evaluation.store
+        catch_up(self.rule.operands, store)
+        head = store.relations[evaluation.rule.head]
+        head.settle()
+        _ = head.membership
+        total = self._rows_to_start_from(store)
+        jobs = jobs if self.fan_out * total > _WORTH_SHARING else 1
+        pieces = _Pieces(self, total, jobs)
+        failed: list[int] = []
+
+        def work(_number: int) -> tuple[Relation, int]:
+            own = Relation(head.arity)
+            sink = sink_for(own)
+            derived = 0
+            try:
+                for begin, end in pieces:
+                    derived += self._push(begin, end, sink, evaluation, lambda row, _end: failed.append(row))
+            except BaseException:
+                pieces.stop()
+                raise
+            return own, derived
+
+        done = list(threads.map(work, range(jobs)))
+        for own, _ in done:
+            head.stage(own.rows[: own.count])
+            head.settle()
+        for row in failed:
+            vectorised(row, row + 1)
+        all_derived = sum(derived for _, derived in done)
+        self.fan_out = all_derived / max(1, total)
+        return all_derived
+
+    def _push(self, begin: int, end: int, sink: Sink, evaluation: Evaluation, vectorised: Vectorised) -> int:
+        """Pushes what follows from some of the rows to start from; how many rows were derived."""
+        store, position, derived = evaluation.store, begin, 0
+        while position < end:
+            arguments = bind(self.rule.operands, store, sink, self.interned)
+            reached = int(self.kernel(*arguments, position, end))
+            if 0 <= reached < end:
+                sink.make_room()
+            new = sink.settle()
+            settle_interned(self.interned, store)
+            derived += new
+            evaluation.watch(evaluation.rule, new)
+            if reached < 0:
+                vectorised(~reached, ~reached + 1)
+            position = reached if reached >= 0 else ~reached + 1
+        return derived
+
+    def _rows_to_start_from(self, store: Store) -> int:
+        start = self.rule.start
+        if isinstance(start, ChangedKeys):
+            return int(store.word_index(start.relation, start.key).delta.keys.size)
+        return int(store.read(start.relation, start.version).shape[0])
+
+
+class _Pieces:
+    """Ranges of the rows to start from: long enough that a call costs nothing, short enough to be watched and shared.
+
+    How long that is, the code remembers. Threads may take pieces at the same time.
+    """
+
+    def __init__(self, code: PushedCode, total: int, jobs: int = 1) -> None:
+        self._code = code
+        self._total = total
+        self._most = max(1, total // (4 * jobs)) if jobs > 1 else total
+        self._taken = 0
+        self._lock = Lock()
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        while True:
+            with self._lock:
+                begin = self._taken
+                self._taken = end = min(self._total, begin + min(self._code.chunk, self._most))
+            if begin >= end:
+                return
+            started = perf_counter()
+            yield begin, end
+            self._learn(end - begin, perf_counter() - started)
+
+    def stop(self) -> None:
+        """Gives out no more pieces."""
+        self._total = 0
+
+    def _learn(self, rows: int, seconds: float) -> None:
+        if seconds < _BRIEF and rows == self._code.chunk:
+            self._code.chunk = min(2 * self._code.chunk, 1 << 30)
+        elif seconds > _LONG:
+            self._code.chunk = max(1, self._code.chunk // 2)
+
+
+def code_of(rule: RulePlan, store: Store, sharing: Sharing = Sharing.ALONE) -> PushedCode | NotPushed:
+    """The code of a rule, not compiled yet, or why there is none."""
+    found = push_rule(rule, StoreSurroundings(store), sharing)
+    if isinstance(found, PushedRule) and found.gives_ids and sharing is Sharing.TOGETHER:
+        return code_of(rule, store)
+    return found if isinstance(found, NotPushed) else PushedCode(found, generated_kernel(found.source), sharing)
+
+
+class StoreSurroundings:
+    """What a generator asks, answered by a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def width(self, relation: str) -> int:
+        return self._store.relations[relation].width
+
+    def is_stored(self, relation: str) -> bool:
+        return self._store.compact(relation) is None
+
+    def has_long_rows(self, relation: str, key: int) -> bool:
+        rows = self._store.relations[relation].size
+        return rows >= _LONG_ROW * self._store.distinct(relation, (key,))

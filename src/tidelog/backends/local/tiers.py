@@ -1,0 +1,117 @@
+"""Which rules run by generated code, and when it is compiled."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from subprocess import Popen
+
+from tidelog.backends.local.pushing import PushedCode, code_of
+from tidelog.backends.local.store import Store
+from tidelog.backends.protocol import Tier
+from tidelog.codegen.operands import NotPushed
+from tidelog.codegen.push_rule import Sharing
+from tidelog.kernels import jit
+from tidelog.kernels.generated import compile_elsewhere, compile_here, is_on_disk
+from tidelog.plan.nodes import Node, RulePlan
+
+WORTH_COMPILING = 0.25
+"""Seconds that a rule has taken as batches when its code is compiled."""
+
+WORTH_LOADING = 0.02
+"""Seconds after which code is loaded that was compiled before."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A plan that may run by generated code; `is_ready` once it is compiled."""
+
+    node: Node
+    code: PushedCode | NotPushed
+    is_ready: bool = False
+
+
+class Tiers:
+    """Decides for each plan of a rule. Code is compiled by one other process at a time."""
+
+    def __init__(self, store: Store, tier: Tier, sharing: Sharing) -> None:
+        self._store = store
+        self._tier = tier
+        self._sharing = sharing
+        self._candidates: dict[int, Candidate] = {}
+        self._spent: dict[int, float] = defaultdict(float)
+        self._waiting: list[Candidate] = []
+        self._compiling: tuple[Popen[str], list[Candidate]] | None = None
+
+    def code(self, rule: RulePlan) -> PushedCode | None:
+        """The code by which a rule is to be run now, None if it runs as batches."""
+        if self._tier is Tier.VECTORISED:
+            return None
+        if self._tier is Tier.PUSH:
+            candidate = self._candidate(rule)
+            candidate.is_ready = True
+        else:
+            self._look_after_compiler()
+            known = self._candidates.get(id(rule.node))
+            if known is None or known.node is not rule.node:
+                return None
+            candidate = known
+        return candidate.code if candidate.is_ready and isinstance(candidate.code, PushedCode) else None
+
+    def note(self, rule: RulePlan, seconds: float) -> None:
+        """Notes that a rule has run as batches for so long."""
+        if self._tier is not Tier.AUTO or not jit.is_compiled():
+            return
+        self._spent[rule.id] += seconds
+        spent = self._spent[rule.id]
+        if spent < WORTH_LOADING:
+            return
+        candidate = self._candidate(rule)
+        if candidate.is_ready or isinstance(candidate.code, NotPushed) or candidate in self._waiting:
+            return
+        pushed = candidate.code.rule
+        if is_on_disk(pushed.source, pushed.forms):
+            compile_here(pushed.source, pushed.forms)
+            candidate.is_ready = True
+        elif spent >= WORTH_COMPILING and not self._is_compiling(candidate):
+            self._waiting.append(candidate)
+            self._look_after_compiler()
+
+    def why_not(self, rule: RulePlan) -> str | None:
+        """Why a rule has no code, if that was asked."""
+        known = self._candidates.get(id(rule.node))
+        return known.code.reason if known is not None and isinstance(known.code, NotPushed) else None
+
+    def _candidate(self, rule: RulePlan) -> Candidate:
+        known = self._candidates.get(id(rule.node))
+        if known is None or known.node is not rule.node:
+            known = self._candidates[id(rule.node)] = Candidate(rule.node, code_of(rule, self._store, self._sharing))
+        return known
+
+    def _is_compiling(self, candidate: Candidate) -> bool:
+        return self._compiling is not None and any(candidate is each for each in self._compiling[1])
+
+    def _look_after_compiler(self) -> None:
+        """Takes over what has been compiled, and has what waits compiled next."""
+        if self._compiling is not None:
+            process, candidates = self._compiling
+            if process.poll() is None:
+                return
+            self._compiling = None
+            for candidate in candidates:
+                self._take_over(candidate, is_compiled=process.returncode == 0)
+        if self._waiting:
+            batch, self._waiting = self._waiting, []
+            jobs = [
+                (each.code.rule.source, each.code.rule.forms) for each in batch if isinstance(each.code, PushedCode)
+            ]
+            self._compiling = compile_elsewhere(jobs), batch
+
+    def _take_over(self, candidate: Candidate, *, is_compiled: bool) -> None:
+        code = candidate.code
+        if isinstance(code, PushedCode):
+            if is_compiled and is_on_disk(code.rule.source, code.rule.forms):
+                compile_here(code.rule.source, code.rule.forms)
+                candidate.is_ready = True
+            else:
+                candidate.code = NotPushed("its code could not be compiled and kept on disk")

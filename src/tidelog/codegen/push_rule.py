@@ -1,0 +1,443 @@
+"""From the plan of a rule to source text: one loop inside the other, each row pushed to the head once it is found.
+
+A row of the head is looked for where it is derived, so that nothing is stored in between. Where the second column of a
+head of pairs is needed for nothing else, all its ids are pushed at once, as words of bits: those of a key of the last
+join, or those that came in the delta with the key of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from tidelog.codegen.operands import (
+    Blocks,
+    ChangedKeys,
+    Identity,
+    Known,
+    NotPushed,
+    PushedRule,
+    RowsOf,
+    Scratch,
+    Sink,
+    Words,
+)
+from tidelog.codegen.terms import Terms, Unsayable
+from tidelog.codegen.writer import Writer, parameters
+from tidelog.language.syntax_tree import Comparison, Constant, Term, Variable
+from tidelog.plan.nodes import AGE, Antijoin, Extend, GroupJoin, Project, Range, RulePlan, Scan, Select, Version
+from tidelog.plan.parts import Part, names_of, parts_of
+from tidelog.plan.walk import names_in
+
+
+class Surroundings(Protocol):
+    """What a generator asks about the relations of a program."""
+
+    def width(self, relation: str) -> int:
+        """How many columns the rows of a relation have, 1 for one without any."""
+        ...
+
+    def is_stored(self, relation: str) -> bool:
+        """Whether the rows of a relation are stored, not kept as a closure."""
+        ...
+
+    def has_long_rows(self, relation: str, key: int) -> bool:
+        """Whether a key of a relation of pairs has so many ids that words of bits pay."""
+        ...
+
+
+class Sharing(Enum):
+    """Whether one thread runs the code, or several at a time: then each has a sink of its own, and leaves out what the
+    relation has already."""
+
+    ALONE = "alone"
+    TOGETHER = "together"
+
+
+def push_rule(rule: RulePlan, surroundings: Surroundings, sharing: Sharing = Sharing.ALONE) -> PushedRule | NotPushed:
+    """The code of a rule, or why there is none."""
+    try:
+        return _Generator(rule, surroundings, sharing).generate()
+    except Unsayable as reason:
+        return NotPushed(f"no code for {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """The ids that are pushed as words: those of `words` at the key that the text `key` stands for."""
+
+    words: Words
+    key: str
+
+
+class _Generator:
+    def __init__(self, rule: RulePlan, surroundings: Surroundings, sharing: Sharing) -> None:
+        if not isinstance(rule.node, Project):
+            raise Unsayable("rows of the text")
+        self._rule = rule
+        self._head = rule.node.columns
+        self._parts = parts_of(rule.node.input)
+        self._surroundings = surroundings
+        self._sharing = sharing
+        self._writer = Writer()
+        self._terms = Terms(self._writer, rule.kinds)
+        self._sink = Sink(rule.head, surroundings.width(rule.head))
+        self._bound: set[str] = set()
+        self._pushed: _Pushed | None = None
+        self._deferred: tuple[str, _Pushed] | None = None
+
+    def generate(self) -> PushedRule:
+        if not self._surroundings.is_stored(self._rule.head):
+            raise Unsayable("a head that is kept as a closure")
+        start = self._start()
+        for number, part in enumerate(self._parts[1:], start=1):
+            self._bind_deferred(names_of(part))
+            self._part(part, self._parts[number + 1 :])
+        self._bind_deferred(frozenset(name for term in self._head for name in names_in(term)))
+        self._emit()
+        return self._finished(start)
+
+    def _finished(self, start: RowsOf | ChangedKeys) -> PushedRule:
+        writer = self._writer
+        names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
+        heading = [f"def push({', '.join([*names, 'begin', 'end'])}):", f'    """{_as_text(self._rule)}"""']
+        source = "\n".join([*heading, *writer.lines, "    return end", ""])
+        return PushedRule(_name_of(self._rule), source, tuple(writer.operands), start)
+
+    def _start(self) -> RowsOf | ChangedKeys:
+        """Writes the outermost loop; what it runs over."""
+        if not self._parts or not isinstance(self._parts[0], Scan):
+            raise Unsayable("a body that does not begin with an atom")
+        scan = self._parts[0]
+        self._check_scan(scan)
+        grouped = self._grouping(scan)
+        if grouped is not None:
+            return grouped
+        start = RowsOf(scan.relation, scan.version)
+        (rows,) = self._writer.operand(start)
+        self._note(scan)
+        self._writer.open("for row in range(begin, end):")
+        places = {number: f"{rows}[row, {number}]" for number in range(len(scan.columns))}
+        self._agree(scan, places)
+        self._bind(scan, places, None)
+        return start
+
+    def _grouping(self, scan: Scan) -> ChangedKeys | None:
+        """Where what follows first asks for one column of a delta of pairs only: the loop over the values of that
+        column. The ids of the other column come later, or are pushed at once in the end."""
+        names = scan.columns
+        if scan.version is not Version.DELTA or len(names) != 2 or self._may_fail() or len(self._parts) < 2:
+            return None
+        asked = [number for number in (0, 1) if names[number] in names_of(self._parts[1])]
+        if any(isinstance(name, Constant) for name in names) or names[0] == names[1] or len(asked) != 1:
+            return None
+        key, other = asked[0], names[1 - asked[0]]
+        start = ChangedKeys(scan.relation, key)
+        (keys,) = self._writer.operand(start)
+        self._note(scan)
+        self._writer.open("for row in range(begin, end):")
+        variable = self._writer.variable(str(names[key]))
+        self._writer.line(f"{variable} = {keys}[row]")
+        self._bound.add(str(names[key]))
+        words = Words(scan.relation, key, Version.DELTA)
+        if other is not None and other == self._last_of_head() and not self._is_used(str(other), self._parts[1:]):
+            self._bound.add(str(other))
+            self._pushed = _Pushed(words, variable)
+        elif other is not None and self._is_needed(str(other), self._parts[1:]):
+            self._deferred = str(other), _Pushed(words, variable)
+        return start
+
+    def _bind_deferred(self, asked: frozenset[str]) -> None:
+        """Writes the loop over the ids of the other column of the delta, as soon as something asks for them."""
+        if self._deferred is None or self._deferred[0] not in asked:
+            return
+        (name, pushed), self._deferred = self._deferred, None
+        starts, counts, _, words, bits = self._writer.operand(pushed.words)
+        at, left = self._writer.fresh("at"), self._writer.fresh("left")
+        begin = f"{starts}[{pushed.key}]"
+        self._writer.open(f"for {at} in range({begin}, {begin} + {counts}[{pushed.key}]):")
+        self._writer.line(f"{left} = {bits}[{at}]")
+        self._writer.open(f"while {left}:")
+        self._writer.line(f"{self._writer.variable(name)} = ({words}[{at}] << 6) + lowest_bit({left})")
+        self._writer.line(f"{left} &= {left} - 1")
+        self._bound.add(name)
+
+    def _may_fail(self) -> bool:
+        """Whether a row may have no value: then rows are taken one at a time."""
+        return any(isinstance(part, Extend | Select) and not _is_plain(part) for part in self._parts) or not all(
+            isinstance(term, Variable | Constant) for term in self._head
+        )
+
+    def _last_of_head(self) -> str | None:
+        """The variable in the second column of a head of pairs, if the first is not the same."""
+        if self._sink.width != 2 or len(self._head) != 2:
+            return None
+        first, second = self._head
+        if isinstance(second, Variable) and second.name not in names_in(first):
+            return second.name
+        return None
+
+    def _is_used(self, name: str, parts: Sequence[Part]) -> bool:
+        return any(name in names_of(part) for part in parts)
+
+    def _part(self, part: Part, rest: Sequence[Part]) -> None:
+        match part:
+            case Scan():
+                self._check_scan(part)
+                self._note(part)
+                self._lookup(part, rest)
+            case Antijoin(right=Scan() as scan):
+                self._check_scan(scan)
+                self._note(scan, "not ")
+                self._writer.open(f"if not ({self._presence(scan)}):")
+            case Select(_, condition):
+                self._writer.open(f"if {self._terms.condition(condition)}:")
+            case Extend(_, name, value):
+                identity = self._terms.identity(value)
+                if name in self._bound:
+                    self._writer.open(f"if {self._writer.variable(name)} == {identity}:")
+                else:
+                    self._writer.line(f"{self._writer.variable(name)} = {identity}")
+                    self._bound.add(name)
+            case GroupJoin():
+                raise Unsayable("an aggregate")
+            case Range():
+                raise Unsayable("a range")
+            case _:
+                raise Unsayable("a body with alternatives")
+
+    def _check_scan(self, scan: Scan) -> None:
+        if scan.version in (Version.OLDER, Version.YOUNGER) or AGE in scan.columns:
+            raise Unsayable("a question about ages")
+        if not self._surroundings.is_stored(scan.relation):
+            raise Unsayable(f"'{scan.relation}', which is kept as a closure")
+
+    def _key(self, scan: Scan) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The columns of a scan that are known already, and text for their ids."""
+        columns, texts = [], []
+        for number, column in enumerate(scan.columns):
+            if isinstance(column, Constant):
+                assert column.kind is not None
+                columns.append(number)
+                texts.append(self._writer.operand(Identity(column.kind, column.value))[0])
+            elif column is not None and column in self._bound:
+                columns.append(number)
+                texts.append(self._writer.variable(column))
+        return tuple(columns), tuple(texts)
+
+    def _presence(self, scan: Scan) -> str:
+        """Text for whether a row of the scan agrees with what is bound."""
+        key, texts = self._key(scan)
+        if len(key) == len(scan.columns) and scan.version is Version.FULL:
+            return self._is_known(scan.relation, texts)
+        if not key:
+            (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
+            return f"{rows}.shape[0] > 0"
+        low, high = self._block(scan, key, texts)
+        return f"{low} < {high}"
+
+    def _is_known(self, relation: str, texts: tuple[str, ...]) -> str:
+        width = self._surroundings.width(relation)
+        known = self._writer.operand(Known(relation, width))
+        if width == 1:
+            return self._writer.call("has_id", *(texts or ("0",)), *known)
+        if width == 2:
+            return self._writer.call("has_pair", *texts, *known)
+        return f"{self._row_number(texts, known)} >= 0"
+
+    def _row_number(self, texts: tuple[str, ...], numbered: tuple[str, ...]) -> str:
+        """Text for the number of a row among numbered ones."""
+        row, columns, number = self._writer.operand(Scratch(len(texts)))
+        for column, text in enumerate(texts):
+            self._writer.line(f"{row}[0, {column}] = {text}")
+        return self._writer.call("number_of_row", row, *numbered, columns, number)
+
+    def _block(self, scan: Scan, key: tuple[int, ...], texts: tuple[str, ...]) -> tuple[str, str]:
+        """Writes where the rows of a key begin and end; the names of both."""
+        writer = self._writer
+        starts, olds, counts, _, *numbering = writer.operand(Blocks(scan.relation, key))
+        low, high = writer.fresh("low"), writer.fresh("high")
+        group = texts[0]
+        if numbering:
+            group = writer.fresh("group")
+            writer.line(f"{group} = {self._row_number(texts, tuple(numbering))}")
+        writer.line(f"{low} = {high} = np.int64(0)")
+        with writer.block(f"if 0 <= {group} < {starts}.size:"):
+            writer.line(f"{low} = np.int64({starts}[{group}])")
+            writer.line(f"{high} = {low} + {olds if scan.version is Version.OLD else counts}[{group}]")
+            if scan.version is Version.DELTA:
+                writer.line(f"{low} += {olds}[{group}]")
+        return low, high
+
+    def _lookup(self, scan: Scan, rest: Sequence[Part]) -> None:
+        key, texts = self._key(scan)
+        new = self._new_columns(scan, key)
+        needed = [name for name in new if self._is_needed(name, rest) or self._repeats(scan, name)]
+        if not needed:
+            self._writer.open(f"if {self._presence(scan)}:")
+        elif self._can_push(scan, key, needed, rest):
+            self._push_later(scan, key[0], texts[0], needed[0])
+        elif not key:
+            self._product(scan)
+        else:
+            low, high = self._block(scan, key, texts)
+            payload = self._writer.operand(Blocks(scan.relation, key))[3]
+            others = [column for column in range(len(scan.columns)) if column not in key]
+            at = self._writer.fresh("at")
+            self._writer.open(f"for {at} in range({low}, {high}):")
+            self._bind(scan, {column: f"{payload}[{at}, {n}]" for n, column in enumerate(others)}, needed)
+
+    def _product(self, scan: Scan) -> None:
+        (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
+        at = self._writer.fresh("at")
+        self._writer.open(f"for {at} in range({rows}.shape[0]):")
+        self._bind(scan, {column: f"{rows}[{at}, {column}]" for column in range(len(scan.columns))}, None)
+
+    def _new_columns(self, scan: Scan, key: tuple[int, ...]) -> dict[str, int]:
+        return {
+            column: number
+            for number, column in reversed(list(enumerate(scan.columns)))
+            if isinstance(column, str) and number not in key
+        }
+
+    def _repeats(self, scan: Scan, name: str) -> bool:
+        return scan.columns.count(name) > 1
+
+    def _is_needed(self, name: str, rest: Sequence[Part]) -> bool:
+        return self._is_used(name, rest) or any(name in names_in(term) for term in self._head)
+
+    def _can_push(self, scan: Scan, key: tuple[int, ...], needed: list[str], rest: Sequence[Part]) -> bool:
+        """Whether all ids that a scan gives can be pushed at once in the end."""
+        return (
+            self._pushed is None
+            and needed == [self._last_of_head()]
+            and len(scan.columns) == 2
+            and len(key) == 1
+            and not self._repeats(scan, needed[0])
+            and not self._is_used(needed[0], rest)
+            and scan.version in (Version.FULL, Version.OLD, Version.DELTA)
+            and self._surroundings.has_long_rows(scan.relation, key[0])
+        )
+
+    def _push_later(self, scan: Scan, key: int, text: str, name: str) -> None:
+        """Leaves the loop over the ids of a key to the end; goes on only if there are some.
+
+        What is OLD is not kept as words: all ids are pushed instead, some of which another version of the rule derives
+        as well.
+        """
+        words = Words(scan.relation, key, Version.DELTA if scan.version is Version.DELTA else Version.FULL)
+        _, counts, sizes, _, _ = self._writer.operand(words)
+        self._writer.open(f"if {text} < {counts}.size and {sizes}[{text}] > 0:")
+        self._bound.add(name)
+        self._pushed = _Pushed(words, text)
+
+    def _agree(self, scan: Scan, places: dict[int, str]) -> None:
+        """Goes on only where constants agree with the row."""
+        conditions = [
+            f"{places[number]} == {self._writer.operand(Identity(column.kind, column.value))[0]}"
+            for number, column in enumerate(scan.columns)
+            if isinstance(column, Constant) and column.kind is not None
+        ]
+        if conditions:
+            self._writer.open(f"if {' and '.join(conditions)}:")
+
+    def _bind(self, scan: Scan, places: dict[int, str], needed: list[str] | None) -> None:
+        """Gives the new names of a scan their values; goes on only where repeated names agree."""
+        conditions = []
+        for number, place in places.items():
+            column = scan.columns[number]
+            if isinstance(column, str) and (needed is None or column in needed):
+                if column in self._bound:
+                    conditions.append(f"{place} == {self._writer.variable(column)}")
+                else:
+                    self._bound.add(column)
+                    self._writer.line(f"{self._writer.variable(column)} = {place}")
+        if conditions:
+            self._writer.open(f"if {' and '.join(conditions)}:")
+
+    def _emit(self) -> None:
+        """Writes what happens to a row that has passed everything."""
+        self._writer.line(f"# {self._rule.head}({', '.join(map(_term_text, self._head))})")
+        if self._pushed is not None:
+            self._emit_words(self._pushed)
+            return
+        texts = [self._terms.identity(term) for term in self._head]
+        sink = self._writer.operand(self._sink)
+        if self._sharing is Sharing.TOGETHER:
+            is_known = self._writer.fresh("is_known")
+            self._writer.line(f"{is_known} = {self._is_known(self._rule.head, tuple(texts))}")
+            self._writer.line(f"{sink[-1]}[DERIVED] += {is_known}")
+            self._writer.open(f"if not {is_known}:")
+        if self._sink.width == 1:
+            self._stop_unless(self._writer.call("push_id", *(texts or ["0"]), *sink))
+        elif self._sink.width == 2:
+            self._stop_unless(self._writer.call("push_pair", *texts, *sink))
+        else:
+            waiting, counters = sink[2], sink[-1]
+            settle = self._writer.call("settle_rows", *sink)
+            with self._writer.block(f"if {counters}[WAITING] == {waiting}.shape[0]:"):
+                self._stop_unless(settle)
+            for column, text in enumerate(texts):
+                self._writer.line(f"{waiting}[{counters}[WAITING], {column}] = {text}")
+            self._writer.line(f"{counters}[WAITING] += 1")
+            self._writer.line(f"{counters}[DERIVED] += 1")
+
+    def _emit_words(self, pushed: _Pushed) -> None:
+        first = self._terms.identity(self._head[0])
+        entries, cells, width, out, _, counters = self._writer.operand(self._sink)
+        starts, counts, sizes, words, bits = self._writer.operand(pushed.words)
+        row = (first, words, bits, f"{starts}[{pushed.key}]", f"{counts}[{pushed.key}]")
+        sink = (entries, cells, width, out, counters)
+        if self._sharing is Sharing.TOGETHER:
+            known = self._writer.operand(Known(self._rule.head, 2))
+            self._stop_unless(self._writer.call("push_unknown_words", *row, *known, *sink))
+        else:
+            self._stop_unless(self._writer.call("push_words", *row, *sink))
+        self._writer.line(f"{counters}[DERIVED] += {sizes}[{pushed.key}]")
+
+    def _stop_unless(self, call: str) -> None:
+        self._writer.line(f"if not {call}:")
+        self._writer.line("    return row")
+
+    def _note(self, scan: Scan, before: str = "") -> None:
+        """Says in the text which atom the lines below are for."""
+        columns = ", ".join("_" if column is None else _column_text(column) for column in scan.columns)
+        version = "" if scan.version is Version.FULL else f", {scan.version.value}"
+        self._writer.line(f"# {before}{scan.relation}({columns}){version}")
+
+
+def _is_plain(part: Extend | Select) -> bool:
+    """Whether a part has a value for every row."""
+    match part:
+        case Extend(value=value):
+            return isinstance(value, Variable | Constant)
+        case Select(condition=Comparison(_, left, right)):
+            return isinstance(left, Variable | Constant) and isinstance(right, Variable | Constant)
+        case _:
+            return False
+
+
+def _name_of(rule: RulePlan) -> str:
+    return f"rule {rule.id} of {rule.span}"
+
+
+def _as_text(rule: RulePlan) -> str:
+    """The rule and where it stands, fit for a docstring."""
+    text = " ".join(rule.text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return f"{text}  ({rule.span.file.rsplit('/', 1)[-1]}:{rule.span.line})".replace('"""', "")
+
+
+def _term_text(term: Term) -> str:
+    match term:
+        case Variable(name):
+            return name
+        case Constant(value):
+            return repr(value)
+        case _:
+            return "…"
+
+
+def _column_text(column: str | Constant) -> str:
+    return column if isinstance(column, str) else repr(column.value)

@@ -1,0 +1,80 @@
+"""Rules run by generated code give the oracle's rows, from nothing and after changes.
+
+The code runs as the Python that it is: compiling each function of each random program would take minutes. Compiled it
+runs in `unit/local/test_tiers.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+
+from answers import by_engine, by_oracle, checked_program
+from case_files import Case, all_cases
+from change_strategies import PROGRAMS, RISKY_PROGRAMS, Story, Variant, pairs, stories
+from replay import expected_history, replay
+from strategies import Sample, programs
+from test_cases import is_expected
+from tidelog import Maintenance, Tier
+from tidelog.backends.local import pushing, sinks
+from tidelog.errors import EvaluationError
+from unit.kernels.forms import tier
+
+PUSH = Variant("push", {"tier": Tier.PUSH, "maintenance": Maintenance(modules=False)})
+
+
+@pytest.fixture(autouse=True)
+def plain_kernels() -> Iterator[None]:
+    """Kernels are plain Python, and arrays so short that generated code often has to stop and go on."""
+    with tier("plain"), mock.patch.multiple(sinks, _ROOM=1, WAITING_ROOM=2), mock.patch.object(pushing, "_FEW", 1):
+        yield
+
+
+@given(programs())
+def test_pushed_rows_are_those_of_the_oracle(sample: Sample) -> None:
+    checked = checked_program(sample.text)
+    assert by_engine(checked, sample.facts, **PUSH.options) == by_oracle(checked, sample.facts)
+
+
+@given(programs())
+def test_threads_that_push_give_the_rows_of_the_oracle(sample: Sample) -> None:
+    checked = checked_program(sample.text)
+    with mock.patch.object(pushing, "_WORTH_SHARING", 0):
+        assert by_engine(checked, sample.facts, jobs=2, **PUSH.options) == by_oracle(checked, sample.facts)
+
+
+@settings(max_examples=pairs(share=5))
+@given(story=stories(PROGRAMS))
+def test_changes_followed_by_pushed_rules_give_what_the_oracle_gives_at_once(story: Story) -> None:
+    history = expected_history(story)
+    if history is not None:
+        with PUSH.open(history.checked) as session:
+            replay(history, session)
+
+
+@settings(max_examples=pairs(share=2))
+@given(story=stories(RISKY_PROGRAMS))
+def test_a_row_without_a_value_is_left_to_the_rule_as_batches(story: Story) -> None:
+    history = expected_history(story)
+    if history is not None:
+        with PUSH.open(history.checked) as session:
+            replay(history, session)
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=str)
+def test_cases_give_what_is_expected(case: Case) -> None:
+    checked = case.checked()
+    expected = case.expected(checked)
+    with PUSH.open(checked) as db:
+        for relation, rows in case.facts(checked).items():
+            db.insert(relation, rows)
+        if case.expected_error is None:
+            found = {name: sorted(db[name].rows()) for name in expected}
+            assert found == {name: sorted(expected[name]) for name in expected}
+        else:
+            with pytest.raises(EvaluationError) as caught:
+                db.materialize()
+            assert is_expected(caught.value, case.expected_error)

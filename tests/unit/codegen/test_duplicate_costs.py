@@ -1,0 +1,42 @@
+"""Where duplicate checks pay, by given statistics."""
+
+from __future__ import annotations
+
+from answers import checked_program
+from tidelog.codegen.application_graph import application_graph
+from tidelog.codegen.graph_nodes import ApplicationGraph
+from unit.codegen.counted_rows import Counts
+
+TWO_STEPS = """
+.decl a(x: number, y: number)
+.decl b(x: number, y: number)
+.decl t(x: number)
+.decl h(x: number)
+.input a, b
+.output h
+t(y) :- a(_, y).
+h(z) :- t(y), b(y, z).
+"""
+
+
+def graph_with(**known: tuple[int, int]) -> ApplicationGraph:
+    return application_graph(checked_program(TWO_STEPS), statistics=Counts(known))
+
+
+def test_many_duplicates_in_front_of_much_work_are_checked() -> None:
+    graph = graph_with(a=(10_000, 100), b=(10_000, 100))
+    assert graph.checks["t"].reasons == (
+        "about 9,900 of 10,000 rows are expected to be duplicates, with 102.0 rows touched behind each",
+    )
+
+
+def test_few_duplicates_are_not_checked() -> None:
+    assert "t" not in graph_with(a=(10_000, 9_990), b=(10_000, 100)).checks
+
+
+def test_duplicates_in_front_of_little_work_are_not_checked() -> None:
+    assert "t" not in graph_with(a=(10_000, 5_000), b=(10, 10)).checks
+
+
+def test_nothing_is_checked_where_nothing_is_known() -> None:
+    assert "t" not in graph_with().checks

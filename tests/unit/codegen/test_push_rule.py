@@ -1,0 +1,73 @@
+"""The text that is generated for rules: stable, and about the arrays that the engine has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tidelog
+from tidelog import Maintenance, Tier
+from tidelog.backends.local import pushing
+from tidelog.backends.local.operands import bind
+from tidelog.cli.compile import sources
+from unit.kernels.forms import tier
+from unit.local.test_tiers import EDGES, PROGRAMS
+
+GOLDEN = Path(__file__).parent / "pushed.txt"
+
+TEXT = """
+.decl edge(x: number, y: number)
+.decl load(x: number, y: number)
+.decl points(x: number, y: number)
+.decl far(x: number, y: number, d: number)
+.decl odd(x: number)
+points(x, y) :- edge(x, y).
+points(y, w) :- load(y, x), points(x, z), points(z, w).
+far(x, y, d + 1) :- points(x, y), odd(x), !edge(y, x), d = x - y, d > 3.
+odd(x) :- edge(x, 7), x != 3.
+odd(n) :- edge(x, _), n = count : { edge(x, _) }.
+"""
+
+
+def text_of(program: str) -> str:
+    return "\n\n".join(sources(tidelog.check(tidelog.parse(program)))) + "\n"
+
+
+def test_the_code_of_a_program_is_stable() -> None:
+    """Where a change is meant: `python -m unit.codegen.test_push_rule` in `tests` writes the text anew."""
+    assert text_of(TEXT) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_rule_without_code_says_why() -> None:
+    assert "# runs as batches: no code for an aggregate" in text_of(TEXT)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_code_is_compiled_for_the_arrays_that_it_gets(name: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def checking(operands, *arguments):
+        bound = bind(operands, *arguments)
+        forms = [form for operand in operands for form in operand.parts.values()]
+        assert [form_of(argument) for argument in bound] == forms
+        return bound
+
+    monkeypatch.setattr(pushing, "bind", checking)
+    options = {"tier": Tier.PUSH, "jobs": jobs, "maintenance": Maintenance(modules=False)}
+    with tier("plain"), tidelog.open(PROGRAMS[name], **options) as session:
+        session.insert("edge", EDGES)
+        session.materialize()
+        session.apply(retract={"edge": EDGES[:20]})
+
+
+def form_of(argument: object) -> list[object]:
+    if not isinstance(argument, np.ndarray):
+        assert type(argument) is int
+        return []
+    assert argument.flags.writeable
+    return [argument.dtype.name, argument.ndim, "C" if argument.flags.c_contiguous else "A"]
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(text_of(TEXT), encoding="utf-8")

@@ -1,0 +1,58 @@
+"""Rows of words hold what a dictionary of sets would hold, in either form of the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidelog.facts.word_rows import WordRows, WordRun
+from unit.kernels.forms import TIERS, tier
+
+PAIRS = st.sets(st.tuples(st.integers(0, 9), st.sampled_from([0, 1, 63, 64, 127, 128, 4096, 8192, 8193, 20_000])))
+
+
+Pairs = set[tuple[int, int]]
+
+
+def held(rows: WordRows | WordRun) -> Pairs:
+    """The pairs of `rows`, key first."""
+    found = set()
+    for key in range(rows.starts.size):
+        row = slice(rows.starts[key], rows.starts[key] + rows.counts[key])
+        numbers = rows.words[row].tolist()
+        assert numbers == sorted(set(numbers))
+        ids = {64 * word + bit for word, bits in zip(numbers, rows.bits[row].tolist(), strict=True)
+               for bit in range(64) if (bits & (2**64 - 1)) >> bit & 1}  # fmt: skip
+        assert rows.sizes[key] == len(ids)
+        found |= {(key, other) for other in ids}
+    return found
+
+
+def as_rows(pairs: Pairs) -> npt.NDArray[np.int32]:
+    return np.array(sorted(pairs, key=hash), np.int32).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("form", TIERS)
+@given(steps=st.lists(st.tuples(st.sampled_from(["add", "remove"]), PAIRS), max_size=8))
+def test_rows_of_words_are_a_dictionary_of_sets(form: str, steps: list[tuple[str, Pairs]]) -> None:
+    rows, run, model = WordRows(0), WordRun(0), Pairs()
+    with tier(form):
+        for step, pairs in steps:
+            if step == "add":
+                run.fill(as_rows(pairs - model))
+                assert held(run) == pairs - model
+                rows.add(run)
+                model |= pairs
+            else:
+                rows.remove(as_rows(pairs))
+                model -= pairs
+            assert held(rows) == model
+
+
+def test_the_second_column_can_be_the_key() -> None:
+    run = WordRun(1)
+    run.fill(np.array([[7, 3], [70, 3], [7, 4]], np.int32))
+    assert held(run) == {(3, 7), (3, 70), (4, 7)}

@@ -1,0 +1,73 @@
+"""A rule that takes long is compiled by another process, and changes over without anybody noticing but the profile."""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+
+import pytest
+
+import tidelog
+from tidelog import Maintenance, Tier
+from tidelog.backends.local import tiers
+from unit.kernels.forms import CAN_COMPILE, tier
+
+TEXT = """
+.decl edge(x: number, y: number)
+.decl path(x: number, y: number)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+.decl text(x: symbol)
+text(cat("n", to_string(x))) :- edge(x, _).
+"""
+CHAIN = [(number, number + 1) for number in range(40)]
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="NUMBA_DISABLE_JIT is set")
+def test_a_rule_that_takes_long_changes_over_to_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "WORTH_COMPILING", 0.0)
+    monkeypatch.setattr(tiers, "WORTH_LOADING", 0.0)
+    with tier("compiled"), tidelog.open(TEXT, profile=True, maintenance=Maintenance(modules=False)) as session:
+        session.insert("edge", CHAIN)
+        session.materialize()
+        ends = monotonic() + 120
+        number = 100
+        while monotonic() < ends and not any(Tier.PUSH in cost.tiers for cost in session.profile()):
+            sleep(0.1)
+            session.insert("edge", [(number, number + 1)])
+            number += 1
+        assert any(cost.tiers == (Tier.VECTORISED, Tier.PUSH) for cost in session.profile())
+        assert any("no code for computing with a symbol" in (cost.why_not_pushed or "") for cost in session.profile())
+        session.insert("edge", [(40, 41)])
+        assert set(session["path"].rows()) >= {(start, 41) for start in range(41)}
+
+
+def test_code_that_cannot_be_compiled_leaves_the_rule_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "WORTH_COMPILING", 0.0)
+    monkeypatch.setattr(tiers, "WORTH_LOADING", 0.0)
+    monkeypatch.setattr(tiers.jit, "is_compiled", lambda: True)
+    monkeypatch.setattr(tiers, "is_on_disk", lambda *_: False)
+    ended = []
+
+    class Failed:
+        returncode = 1
+
+        def poll(self) -> int:
+            ended.append(True)
+            return 1
+
+    monkeypatch.setattr(tiers, "compile_elsewhere", lambda _jobs: Failed())
+    with tier("plain"), tidelog.open(TEXT, profile=True, maintenance=Maintenance(modules=False)) as session:
+        session.insert("edge", CHAIN)
+        assert len(session["path"]) == 40 * 41 // 2
+        assert ended
+        assert all(cost.tiers == (Tier.VECTORISED,) for cost in session.profile())
+
+
+def test_nothing_was_measured_without_a_profile() -> None:
+    with tidelog.open(TEXT) as session, pytest.raises(tidelog.UsageError, match="profile=True"):
+        session.profile()
+
+
+def test_a_tier_is_one_of_three() -> None:
+    with pytest.raises(tidelog.UsageError, match=r"tidelog\.Tier"):
+        tidelog.open(TEXT, tier="fast")  # type: ignore[arg-type]
