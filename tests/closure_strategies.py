@@ -1,8 +1,8 @@
 """Random programs of closures: several in one, in every form that is recognised, fed by rules and feeding rules.
 
-Each closure has rules where it begins, one of the forms of `FORMS` or the qualifier `eqrel` or both, and seldom a rule
-that leads back into it through another relation. An equivalence relation may also have facts only. What reads a
-closure (negations, counts, lookups) may be where the next one begins.
+Each closure has rules where it begins, one of the forms of `FORMS` or `SEVERAL` or the qualifier `eqrel` or both, and
+seldom a rule that leads back into it through another relation. An equivalence relation may also have facts only. What
+reads a closure (negations, counts, lookups) may be where the next one begins.
 """
 
 from __future__ import annotations
@@ -50,6 +50,27 @@ FORMS: tuple[tuple[str, ...], ...] = (
     (TURNED[0],),  # without symmetry this is no closure, only recursion that looks like one
 )
 """The rules of each form: `r` is the closure, `s` the relation whose rows it begins with."""
+
+OTHER_START = "{r(x,y)} :- {t(x,y)}"
+OTHER_RIGHT = "{r(x,z)} :- {r(x,y)}, {t(y,z)}"
+OTHER_LEFT = "{r(x,z)} :- {t(x,y)}, {r(y,z)}"
+BACKWARD = ("{r(x,z)} :- {r(x,y)}, {s(z,y)}", "{r(x,z)} :- {r(x,y)}, {t(z,y)}")
+
+SEVERAL: tuple[tuple[str, ...], ...] = (
+    (OTHER_START, RIGHT[0], OTHER_RIGHT),
+    (OTHER_START, LEFT[0], OTHER_LEFT),
+    (OTHER_START, RIGHT[0], OTHER_RIGHT, LEFT[0]),
+    (OTHER_START, RIGHT[1], OTHER_RIGHT, LEFT[0], OTHER_LEFT),
+    (OTHER_START, *SYMMETRY, RIGHT[0], OTHER_RIGHT, LEFT[0], OTHER_LEFT),
+    (OTHER_START, *SYMMETRY, RIGHT[0], OTHER_RIGHT, *BACKWARD),
+    (OTHER_START, *SYMMETRY, COMPOSITIONS[0], OTHER_RIGHT),
+    (OTHER_START, COMPOSITIONS[0], RIGHT[0], OTHER_LEFT),
+    (OTHER_START, TURNED[0], RIGHT[0], OTHER_RIGHT),
+    (OTHER_START, RIGHT[0], OTHER_LEFT),  # neither end is extended by both: no closure
+    (OTHER_START, RIGHT[0]),
+    (RIGHT[0], OTHER_RIGHT),
+)
+"""The same over two relations, `s` and `t`; where no rule composes, a fact of `r` itself is no edge."""
 
 FEEDERS = (
     "{r(x,y)} :- {lower(x,y)}, !n(x)",
@@ -100,6 +121,15 @@ def closure_programs(draw: st.DrawFn) -> Sample:
 
 
 @st.composite
+def closures_with_facts(draw: st.DrawFn) -> Sample:
+    """The same, with facts given to the closures themselves."""
+    sample = draw(closure_programs())
+    closed = [relation for relation in sample.relations if relation.name.startswith("r")]
+    facts = {relation.name: draw(few_rows(relation, at_least=1)) for relation in closed if draw(st.integers(0, 3))}
+    return Sample(sample.relations, sample.rules, {**sample.facts, **facts})
+
+
+@st.composite
 def closure(draw: st.DrawFn, number: int, below: Sequence[Relation]) -> tuple[list[Relation], list[str]]:
     """A closure over one of the relations `below`, with the relations and rules around it."""
     layer = 2 * number + 1
@@ -112,10 +142,13 @@ def closure(draw: st.DrawFn, number: int, below: Sequence[Relation]) -> tuple[li
     places = {
         "r": draw(layout(own)),
         "s": draw(layout(source)),
+        "t": draw(layout(draw(st.sampled_from([one for one in sources if len(one.kinds) == len(source.kinds)])))),
         "q": Layout(beside, (0, 1)),
         "lower": draw(layout(draw(st.sampled_from(sources)))),
     }
-    forms = ((),) * len(FORMS) + FORMS if is_declared else FORMS
+    forms = (*FORMS, *SEVERAL)
+    if is_declared:
+        forms = ((),) * len(forms) + forms
     rules = ["{r(x,y)} :- {s(x,y)}", *draw(st.sampled_from(forms))]
     rules += draw(st.lists(st.sampled_from(FEEDERS), max_size=2, unique=True))
     new = [own]
@@ -168,7 +201,7 @@ def rule_text(rule: str) -> RuleText:
     return RuleText((head,), (body,))
 
 
-def few_rows(relation: Relation) -> st.SearchStrategy[list[Row]]:
+def few_rows(relation: Relation, at_least: int = 2) -> st.SearchStrategy[list[Row]]:
     """A few rows over few nodes: of two groups where there are three columns."""
     row = st.tuples(*[st.sampled_from(NODES)] * len(relation.kinds))
-    return st.lists(row, min_size=2, max_size=8)
+    return st.lists(row, min_size=at_least, max_size=8)

@@ -5,7 +5,7 @@ Recognised for a relation R with columns x and y to close over and any columns t
 * composition of R with itself: `R(x, z) :- R(x, y), R(y, z).`, in either order of the atoms;
 * symmetry `R(y, x) :- R(x, y).`, with which the arguments of a composition may stand either way round;
 * extension by an edge relation at either end: `R(x, z) :- R(x, y), E(y, z).` or `R(x, z) :- E(x, y), R(y, z).`, the
-  columns of E in any order, when `R(x, y) :- E(x, y).` is where all of R begins.
+  columns of E in any order, when `R(x, y) :- E(x, y).` is where all of R begins; with several such E, each of them.
 
 A closure replaces compositions, symmetry and extensions. The rules where R begins stay: their rows are what is closed.
 """
@@ -192,15 +192,14 @@ def _closure(
         ways = starts | _turned(starts, source, target)
         # R = R turned round, so what extends R at one end extends it, turned round, at the other.
         right, left = right | _turned(left, source, target), left | _turned(right, source, target)
+    replaced = [number for number, shape in alone if _is_replaced(shape, symmetric, ways)]
     if not composed:
-        all_known = all(
-            isinstance(shape, Start) or (shape is not None and uses[number] == 1) for number, shape in shapes
-        )
+        # Without a composition a row of R is no edge, so that R may have no other rows than the edges and their paths.
+        all_known = all(isinstance(shape, Start) or number in replaced for number, shape in shapes)
         linear = bool(starts) and right | left <= ways and ways in (right, left)
         if begins_elsewhere or not all_known or not linear:
             return None
-    replaced = [number for number, shape in alone if _is_replaced(shape, symmetric, ways)]
-    names = {shape.edge.relation for _, shape in alone if isinstance(shape, RightExtension | LeftExtension)}
+    followed = [shape.edge.relation for _, shape in alone if isinstance(shape, RightExtension | LeftExtension)]
     return ClosureGroup(
         relation,
         ClosureKind.SYMMETRIC if symmetric else ClosureKind.TRANSITIVE,
@@ -208,7 +207,7 @@ def _closure(
         target,
         tuple(column for column in range(arity) if column not in (source, target)),
         tuple(replaced),
-        names.pop() if len(names) == 1 and not composed else None,
+        None if composed else ", ".join(dict.fromkeys(followed)),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Tier
 from tidelog.cli.progress import show_progress
-from tidelog.maintain.protocol import Limits
+from tidelog.maintain.protocol import Limits, Observer
 from tidelog.session import Session, open_session
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -49,23 +49,26 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def evaluation(checked: CheckedProgram, arguments: argparse.Namespace) -> Iterator[Session]:
     """A session over the program and the facts that `arguments` name, showing progress while it computes."""
-    asked = {name: getattr(arguments, f"limit_{name}") for name in ("rounds", "rows", "seconds", "memory")}
-    limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
     with ExitStack() as ending:
         with show_progress() as observer:
-            session = ending.enter_context(
-                open_session(
-                    checked,
-                    jobs=arguments.jobs,
-                    tier=Tier(arguments.tier),
-                    profile=getattr(arguments, "profile", False),
-                    limits=limits,
-                    observer=observer,
-                )
-            )
+            session = ending.enter_context(opened(checked, arguments, observer))
             session.load_inputs(arguments.facts)
             session.materialize()
         yield session
+
+
+def opened(checked: CheckedProgram, arguments: argparse.Namespace, observer: Observer) -> Session:
+    """A session without facts, as `arguments` ask for."""
+    asked = {name: getattr(arguments, f"limit_{name}") for name in ("rounds", "rows", "seconds", "memory")}
+    limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
+    return open_session(
+        checked,
+        jobs=arguments.jobs,
+        tier=Tier(arguments.tier),
+        profile=getattr(arguments, "profile", False),
+        limits=limits,
+        observer=observer,
+    )
 
 
 def at_least_one(text: str) -> int:

@@ -22,8 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=[*FORMATS],
-        default="text",
-        help="text to read (default), dot for Graphviz, or svg, a picture",
+        help="text to read, dot for Graphviz, or svg, a picture (default: what the suffix of -o says, else text)",
     )
     parser.add_argument(
         "--variables",
@@ -37,12 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     graph = application_graph(read_checked(arguments.program), columns=Columns(arguments.variables))
-    shown = FORMATS[arguments.format](graph)
+    shown = FORMATS[arguments.format or format_of(arguments.output)](graph)
     if arguments.output is None:
         print(shown)
     else:
         write_text(arguments.output, f"{shown}\n")
     return 0
+
+
+def format_of(path: str | None) -> str:
+    """The format that the suffix of a file stands for."""
+    suffix = "" if path is None else Path(path).suffix.removeprefix(".")
+    return {"dot": "dot", "gv": "dot", "svg": "svg"}.get(suffix, "text")
 
 
 def write_text(path: str, text: str) -> None:

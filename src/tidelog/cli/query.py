@@ -15,15 +15,14 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.analysis.magic import Rewritten, Sources, Unhelpful, rewrite
 from tidelog.analysis.magic_ends import BothEnds, both_ends
 from tidelog.analysis.magic_printer import print_ends, print_rewritten
-from tidelog.cli.evaluation import add_evaluation, evaluation
+from tidelog.cli.evaluation import add_evaluation, evaluation, opened
 from tidelog.cli.programs import add_program, read_runnable
 from tidelog.cli.progress import show_progress
 from tidelog.connectors.directives import in_order
 from tidelog.language.syntax_tree import Atom, Directive
-from tidelog.maintain.protocol import Limits
 from tidelog.query import parse_question, with_kinds
 from tidelog.relation_view import RelationView
-from tidelog.session import Session, open_session
+from tidelog.session import Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,12 +85,7 @@ def with_inputs_for(checked: CheckedProgram, relations: Set[str]) -> CheckedProg
 @contextmanager
 def asking(checked: CheckedProgram, arguments: argparse.Namespace) -> Iterator[Session]:
     """A session with the facts that `arguments` name, nothing derived, showing progress while it is used."""
-    asked = {name: getattr(arguments, f"limit_{name}") for name in ("rounds", "rows", "seconds", "memory")}
-    limits = replace(Limits(), **{name: value for name, value in asked.items() if value is not None})
-    with (
-        show_progress() as observer,
-        open_session(checked, jobs=arguments.jobs, limits=limits, observer=observer) as session,
-    ):
+    with show_progress() as observer, opened(checked, arguments, observer) as session:
         session.load_inputs(arguments.facts)
         yield session
 

@@ -1,4 +1,1 @@
-"""Takes a checked program, returns its rule application graph, and from it compiled code that pushes rows.
-
-Only the graph so far.
-"""
+"""Takes a checked program, returns its rule application graph; takes a rule plan, returns code that pushes rows."""

@@ -154,6 +154,10 @@ class _Generator:
         if self._deferred is None or self._deferred[0] not in asked:
             return
         (name, pushed), self._deferred = self._deferred, None
+        self._loop_over_ids(pushed, name)
+
+    def _loop_over_ids(self, pushed: _Pushed, name: str) -> None:
+        """Writes the loop that binds `name` to each id of some words."""
         starts, counts, _, words, bits = self._writer.operand(pushed.words)
         at, left = self._writer.fresh("at"), self._writer.fresh("left")
         begin = f"{starts}[{pushed.key}]"
@@ -281,6 +285,10 @@ class _Generator:
             self._push_later(scan, key[0], texts[0], needed[0])
         elif not key:
             self._product(scan)
+        elif key == (0,) and len(needed) == 1 and self._is_recursive(scan.relation) and len(scan.columns) == 2:
+            # There are words for this key anyway, to push its ids.
+            pushed = self._words_of(scan, 0, texts[0])
+            self._loop_over_ids(pushed, needed[0])
         else:
             low, high = self._block(scan, key, texts)
             payload = self._writer.operand(Blocks(scan.relation, key))[3]
@@ -318,7 +326,7 @@ class _Generator:
             and not self._repeats(scan, needed[0])
             and not self._is_used(needed[0], rest)
             and scan.version in (Version.FULL, Version.OLD, Version.DELTA)
-            and self._surroundings.has_long_rows(scan.relation, key[0])
+            and (self._is_recursive(scan.relation) or self._surroundings.has_long_rows(scan.relation, key[0]))
         )
 
     def _push_later(self, scan: Scan, key: int, text: str, name: str) -> None:
@@ -327,11 +335,25 @@ class _Generator:
         What is OLD is not kept as words: all ids are pushed instead, some of which another version of the rule derives
         as well.
         """
+        self._pushed = self._words_of(scan, key, text)
+        self._bound.add(name)
+
+    def _words_of(self, scan: Scan, key: int, text: str) -> _Pushed:
+        """The words of a key; goes on only if there are some."""
         words = Words(scan.relation, key, Version.DELTA if scan.version is Version.DELTA else Version.FULL)
         _, counts, sizes, _, _ = self._writer.operand(words)
         self._writer.open(f"if {text} < {counts}.size and {sizes}[{text}] > 0:")
-        self._bound.add(name)
-        self._pushed = _Pushed(words, text)
+        return _Pushed(words, text)
+
+    def _is_recursive(self, relation: str) -> bool:
+        """Whether the rows of a relation of pairs are known to grow while the rule is in use."""
+        return self._surroundings.width(relation) == 2 and (
+            relation == self._rule.head
+            or any(
+                isinstance(part, Scan) and part.relation == relation and part.version in (Version.OLD, Version.DELTA)
+                for part in self._parts
+            )
+        )
 
     def _agree(self, scan: Scan, places: dict[int, str]) -> None:
         """Goes on only where constants agree with the row."""

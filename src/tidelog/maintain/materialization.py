@@ -12,15 +12,22 @@ import pyarrow as pa
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.errors import EvaluationError
-from tidelog.facts.change import Change, NetDelta, Outcome, difference, net_delta
-from tidelog.facts.columns import empty_table
+from tidelog.facts.change import Change, NetDelta, Outcome
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import CannotClose, Run, materialize
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
+from tidelog.maintain.rule_changes import (
+    derives,
+    differences,
+    kept_in,
+    move_explicit_facts,
+    seconds_kept,
+    strata_to_derive,
+)
 from tidelog.maintain.update import Update
 from tidelog.plan.lower import given_to, lower
-from tidelog.plan.modules import with_modules
+from tidelog.plan.modules import closed_over_others, with_modules
 from tidelog.plan.nodes import Plan, Project, StratumPlan, Values, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.update_rules import Questionnaire, questions_of
@@ -49,7 +56,8 @@ class Materialization:
         """Derives everything that follows, unless that is done."""
         if not self._is_current:
             statistics = self._backend.statistics()
-            self._leave_out({name for name in self._linear if statistics.rows(given_to(name), Version.FULL)})
+            linear = closed_over_others(self._plan)
+            self._leave_out({name for name in linear if statistics.rows(given_to(name), Version.FULL)})
             try:
                 self._seconds = dict(materialize(self._plan, self._backend, self._limits, self._observer))
             except CannotClose as too_large:
@@ -108,7 +116,7 @@ class Materialization:
                 return self._follow(other)
         other = self._moved_to(checked)
         other.materialize()
-        deltas = _differences(self, other)
+        deltas = differences(self._plan.schemas, other._plan.schemas, self.table, other.table)
         self.__dict__.update(other.__dict__)
         return Outcome(deltas=deltas)
 
@@ -116,7 +124,8 @@ class Materialization:
         """What `change` really changed, and what came of it."""
         self.materialize()
         nets = self._nets(change)
-        given = {name for name in self._linear if given_to(name) in nets and len(nets[given_to(name)].came)}
+        linear = closed_over_others(self._plan)
+        given = {name for name in linear if given_to(name) in nets and len(nets[given_to(name)].came)}
         if given:
             self._leave_out(given)
             nets = self._nets(change)
@@ -136,7 +145,8 @@ class Materialization:
         """The same facts with another program, nothing derived by it yet; None where relations are other ones."""
         other = copy(self)
         other._take(checked)
-        given = {name for name in other._linear if name in self._plan.schemas and self._count_explicit(name)}
+        linear = closed_over_others(other._plan)
+        given = {name for name in linear if name in self._plan.schemas and self._count_explicit(name)}
         if given:
             other._excluded |= given
             other._take(checked)
@@ -172,29 +182,11 @@ class Materialization:
 
     def _derive_by_other_rules(self, before: Materialization, journal: Journal) -> None:
         """Makes everything true by these rules where it is by the rules `before`."""
-        change: dict[str, Net] = {}
-        for relation in self._plan.schemas.keys() & before._plan.schemas.keys():
-            was, now = before._kept_in(relation), self._kept_in(relation)
-            if was != now:
-                explicit = self._backend.facts(was)
-                if now == relation:
-                    change[relation] = Net(explicit.none(), self._backend.facts(relation).minus(explicit))
-                    journal.remove(was, explicit)
-                else:
-                    journal.store(now, explicit)
-        numbers = {stratum: number for number, stratum in enumerate(before._plan.strata, 1)}
+        change = move_explicit_facts(before._plan, self._plan, self._backend, journal)
         run = Run(self._plan, self._backend, self._limits, self._observer, self._ordering)
-        anew = set()
-        for number, stratum in enumerate(self._plan.strata):
-            limits = [
-                (before._plan.size_limits.get(each), self._plan.size_limits.get(each)) for each in stratum.relations
-            ]
-            if _derives(stratum) and (stratum not in numbers or any(was != now for was, now in limits)):
-                anew.add(number)
-            elif numbers.get(stratum) in before._seconds:
-                run.seconds[number + 1] = before._seconds[numbers[stratum]]
+        run.seconds.update(seconds_kept(before._plan, self._plan, before._seconds))
         update = self._new_update(run, journal)
-        update.apply(change, anew)
+        update.apply(change, strata_to_derive(before._plan, self._plan))
         self._seconds = run.seconds
         self._distrusted -= update.derived_anew
 
@@ -224,12 +216,6 @@ class Materialization:
         self._ordering = Ordering(self._backend, self._observer)
         self._questionnaire: Questionnaire | None = None
 
-    @property
-    def _linear(self) -> set[str]:
-        """Relations closed over another one: facts given to the relation itself are no edges."""
-        modules = [module for stratum in self._plan.strata for module in (*stratum.modules, stratum.closed) if module]
-        return {module.closure.relation for module in modules if module.closure.edges is not None}
-
     def _leave_out(self, relations: Set[str]) -> None:
         """Computes these relations by their rules from now on."""
         if relations:
@@ -244,7 +230,7 @@ class Materialization:
     def _forget_what_follows(self) -> None:
         """Takes back a materialisation that was stopped: what it left might not follow from the facts of tomorrow."""
         for stratum in self._plan.strata:
-            if _derives(stratum):
+            if derives(stratum):
                 for relation in stratum.relations:
                     self._backend.clear(relation)
 
@@ -261,7 +247,7 @@ class Materialization:
 
     def _kept_in(self, relation: str) -> str:
         """Where the explicit facts of `relation` are."""
-        return given_to(relation) if given_to(relation) in self._plan.hidden else relation
+        return kept_in(relation, self._plan)
 
     def _nets(self, change: Change) -> dict[str, Net]:
         """What `change` does to what is there now; a fact that is inserted and retracted is inserted."""
@@ -334,27 +320,5 @@ def _states_facts(node: object) -> bool:
     return isinstance(node, Project) and isinstance(node.input, Values)
 
 
-def _derives(stratum: StratumPlan) -> bool:
-    return bool(stratum.once or stratum.first or stratum.given or stratum.closed or stratum.modules)
-
-
 def _without_facts(stratum: StratumPlan) -> StratumPlan:
     return replace(stratum, once=tuple(rule for rule in stratum.once if not _states_facts(rule.node)))
-
-
-def _differences(before: Materialization, after: Materialization) -> dict[str, NetDelta]:
-    """What is different in each relation of two programs."""
-    deltas = {}
-    old, new = before._plan.schemas, after._plan.schemas
-    for relation in dict.fromkeys((*old, *new)):
-        schema = new.get(relation, old.get(relation))
-        assert schema is not None
-        was = before.table(relation) if relation in old else empty_table(schema)
-        now = after.table(relation) if relation in new else empty_table(schema)
-        if old.get(relation, schema) != schema:
-            delta = net_delta(now, was)
-        else:
-            delta = net_delta(difference(now, was), difference(was, now))
-        if delta.appeared_count or delta.vanished_count:
-            deltas[relation] = delta
-    return deltas

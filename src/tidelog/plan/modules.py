@@ -37,6 +37,15 @@ def with_modules(plan: Plan, excluded: Set[str] = frozenset()) -> Plan:
     return replace(plan, strata=tuple(strata), hidden=hidden)
 
 
+def closed_over_others(plan: Plan) -> set[str]:
+    """The relations with a module that follows edges of other relations: facts given to them are no edges.
+
+    Where there are such facts, the relation must be computed by its rules.
+    """
+    modules = [module for stratum in plan.strata for module in (*stratum.modules, stratum.closed) if module]
+    return {module.closure.relation for module in modules if module.closure.edges is not None}
+
+
 def edges_of(relation: str) -> str:
     """The name of the relation whose closure `relation` is."""
     return f"{relation}@edges"

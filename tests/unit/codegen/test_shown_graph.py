@@ -78,7 +78,7 @@ def test_the_paper_s_variables_can_be_shown(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_picture_goes_to_a_file(folder: Path) -> None:
-    assert main(["graph", "same.dl", "--format", "svg", "-o", "out.svg"]) == 0
+    assert main(["graph", "same.dl", "-o", "out.svg"]) == 0
     root = ElementTree.fromstring((folder / "out.svg").read_text(encoding="utf-8"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
