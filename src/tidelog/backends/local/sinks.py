@@ -50,10 +50,12 @@ class IdSink:
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
         self._counters = np.zeros(COUNTERS, np.int64)
+        self._settled = 0
 
     def arrays(self) -> Arrays:
+        self._settle_found()
         rows = self._relation.pushing(_ROOM)
-        self._counters[FOUND] = self._relation.count
+        self._settled = self._counters[FOUND] = self._relation.count
         return self._set.seen, rows.reshape(-1), self._counters
 
     def make_room(self) -> None:
@@ -66,7 +68,10 @@ class IdSink:
         return _taken(self._counters)
 
     def _settle_found(self) -> None:
-        self._relation.pushed(int(self._counters[FOUND]))
+        # Rows that came in another way since then are none of its business.
+        if self._counters[FOUND] != self._settled:
+            self._relation.pushed(int(self._counters[FOUND]))
+            self._settled = self._relation.count
 
     @property
     def _set(self) -> IdSet:
@@ -83,10 +88,12 @@ class PairSink:
         self._counters = np.zeros(COUNTERS, np.int64)
         self._waiting = np.empty(WAITING_ROOM, np.int64)
         self._room = _ROOM
+        self._settled = 0
 
     def arrays(self) -> Arrays:
+        self._settle_found()
         rows = self._relation.pushing(self._room)
-        self._counters[FOUND], self._counters[USED] = self._relation.count, self._set.used
+        self._resume()
         return *self._set.arrays, rows.view(np.int64).reshape(-1), self._waiting, self._counters
 
     def make_room(self) -> None:
@@ -108,7 +115,7 @@ class PairSink:
                 self._relation.stage(self._waiting[: self._counters[WAITING]].view(np.int32).reshape(-1, 2))
                 self._relation.settle()
                 self._counters[WAITING] = 0
-                self._counters[FOUND], self._counters[USED] = self._relation.count, self._set.used
+                self._resume()
             elif not settle_pairs(entries, out, self._waiting, counters):
                 self.make_room()
             else:
@@ -117,9 +124,14 @@ class PairSink:
         return _taken(self._counters)
 
     def _settle_found(self) -> None:
-        before, count = self._relation.count, int(self._counters[FOUND])
-        self._relation.pushed(count)
-        self._set.take(self._relation.rows[before:count], int(self._counters[USED]))
+        if self._counters[FOUND] != self._settled:
+            self._relation.pushed(int(self._counters[FOUND]))
+            self._set.take(self._relation.rows[self._settled : self._relation.count], int(self._counters[USED]))
+            self._resume()
+
+    def _resume(self) -> None:
+        """Takes note of the rows that there are."""
+        self._settled = self._counters[FOUND] = self._relation.count
         self._counters[USED] = self._set.used
 
     @property
@@ -138,11 +150,13 @@ class RowSink:
         self._waiting = np.empty((WAITING_ROOM, relation.width), np.int32)
         self._columns = np.arange(relation.width)
         self._numbers = np.empty(WAITING_ROOM, np.int32)
+        self._settled = 0
 
     def arrays(self) -> Arrays:
+        self._settle_found()
         self._relation.settle()
         held = self._set
-        self._counters[USED] = held.count
+        self._settled = self._counters[USED] = held.count
         return held.slots, held.rows, self._waiting, self._columns, self._numbers, self._counters
 
     def make_room(self) -> None:
@@ -160,11 +174,13 @@ class RowSink:
 
     def _settle_found(self) -> None:
         relation, held = self._relation, self._set
-        before, held.count = held.count, int(self._counters[USED])
-        new = held.count - before
-        rows = relation.pushing(new + 1)
-        rows[relation.count : relation.count + new] = held.rows[before : held.count]
-        relation.pushed(relation.count + new)
+        new = int(self._counters[USED]) - self._settled
+        if new:
+            held.count = self._settled + new
+            rows = relation.pushing(new + 1)
+            rows[relation.count : relation.count + new] = held.rows[self._settled : held.count]
+            relation.pushed(relation.count + new)
+            self._settled = held.count
 
     @property
     def _set(self) -> RowSet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from subprocess import Popen
+from time import monotonic
 
 from tidelog.backends.local.pushing import PushedCode, code_of
 from tidelog.backends.local.store import Store
@@ -20,6 +21,10 @@ WORTH_COMPILING = 0.25
 
 WORTH_LOADING = 0.02
 """Seconds after which code is loaded that was compiled before."""
+
+
+BETWEEN_LOOKS = 0.1
+"""Seconds between two looks at what has been compiled meanwhile."""
 
 
 @dataclass(slots=True)
@@ -42,6 +47,7 @@ class Tiers:
         self._spent: dict[int, float] = defaultdict(float)
         self._waiting: list[Candidate] = []
         self._compiling: tuple[Popen[str], list[Candidate]] | None = None
+        self._next_look = 0.0
 
     def code(self, rule: RulePlan) -> PushedCode | None:
         """The code by which a rule is to be run now, None if it runs as batches."""
@@ -93,25 +99,24 @@ class Tiers:
 
     def _look_after_compiler(self) -> None:
         """Takes over what has been compiled, and has what waits compiled next."""
-        if self._compiling is not None:
+        if self._compiling is not None and monotonic() >= self._next_look:
             process, candidates = self._compiling
-            if process.poll() is None:
-                return
-            self._compiling = None
-            for candidate in candidates:
-                self._take_over(candidate, is_compiled=process.returncode == 0)
-        if self._waiting:
+            has_ended = process.poll() is not None
+            left = [candidate for candidate in candidates if not self._take_over(candidate, has_ended=has_ended)]
+            self._compiling = None if has_ended else (process, left)
+            self._next_look = monotonic() + BETWEEN_LOOKS
+        if self._compiling is None and self._waiting:
             batch, self._waiting = self._waiting, []
-            jobs = [
-                (each.code.rule.source, each.code.rule.forms) for each in batch if isinstance(each.code, PushedCode)
-            ]
-            self._compiling = compile_elsewhere(jobs), batch
+            rules = [each.code.rule for each in batch if isinstance(each.code, PushedCode)]
+            self._compiling = compile_elsewhere([(rule.source, rule.forms) for rule in rules]), batch
 
-    def _take_over(self, candidate: Candidate, *, is_compiled: bool) -> None:
+    def _take_over(self, candidate: Candidate, *, has_ended: bool) -> bool:
+        """Whether a candidate is ready now, or will never be because the compiler has ended."""
         code = candidate.code
         if isinstance(code, PushedCode):
-            if is_compiled and is_on_disk(code.rule.source, code.rule.forms):
+            if is_on_disk(code.rule.source, code.rule.forms):
                 compile_here(code.rule.source, code.rule.forms)
                 candidate.is_ready = True
-            else:
+            elif has_ended:
                 candidate.code = NotPushed("its code could not be compiled and kept on disk")
+        return candidate.is_ready or has_ended
