@@ -7,9 +7,10 @@ join, or those that came in the delta with the key of the first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Protocol
 
 from tidelog.codegen.operands import (
@@ -41,6 +42,10 @@ class Surroundings(Protocol):
 
     def is_stored(self, relation: str) -> bool:
         """Whether the rows of a relation are stored, not kept as a closure."""
+        ...
+
+    def keys(self, relation: str, column: int) -> int:
+        """How many different ids stand in a column."""
         ...
 
     def has_long_rows(self, relation: str, key: int) -> bool:
@@ -86,16 +91,16 @@ class _Generator:
         self._sink = Sink(rule.head, surroundings.width(rule.head))
         self._bound: set[str] = set()
         self._pushed: _Pushed | None = None
-        self._deferred: tuple[str, _Pushed] | None = None
+        self._waiting: list[tuple[frozenset[str], Callable[[], None]]] = []
 
     def generate(self) -> PushedRule:
         if not self._surroundings.is_stored(self._rule.head):
             raise Unsayable("a head that is kept as a closure")
         start = self._start()
         for number, part in enumerate(self._parts[1:], start=1):
-            self._bind_deferred(names_of(part))
+            self._open_loops(names_of(part))
             self._part(part, self._parts[number + 1 :])
-        self._bind_deferred(frozenset(name for term in self._head for name in names_in(term)))
+        self._open_loops(frozenset(name for term in self._head for name in names_in(term)))
         self._emit()
         return self._finished(start)
 
@@ -134,6 +139,9 @@ class _Generator:
         if any(isinstance(name, Constant) for name in names) or names[0] == names[1] or len(asked) != 1:
             return None
         key, other = asked[0], names[1 - asked[0]]
+        is_pushed = other is not None and other == self._last_of_head() and not self._is_used(other, self._parts[1:])
+        if not is_pushed and not self._is_selective(scan, key):
+            return None
         start = ChangedKeys(scan.relation, key)
         (keys,) = self._writer.operand(start)
         self._note(scan)
@@ -142,19 +150,33 @@ class _Generator:
         self._writer.line(f"{variable} = {keys}[row]")
         self._bound.add(str(names[key]))
         words = Words(scan.relation, key, Version.DELTA)
-        if other is not None and other == self._last_of_head() and not self._is_used(str(other), self._parts[1:]):
+        if is_pushed:
             self._bound.add(str(other))
             self._pushed = _Pushed(words, variable)
         elif other is not None and self._is_needed(str(other), self._parts[1:]):
-            self._deferred = str(other), _Pushed(words, variable)
+            self._open_later({str(other)}, partial(self._loop_over_ids, _Pushed(words, variable), str(other)))
         return start
 
-    def _bind_deferred(self, asked: frozenset[str]) -> None:
-        """Writes the loop over the ids of the other column of the delta, as soon as something asks for them."""
-        if self._deferred is None or self._deferred[0] not in asked:
-            return
-        (name, pushed), self._deferred = self._deferred, None
-        self._loop_over_ids(pushed, name)
+    def _is_selective(self, scan: Scan, key: int) -> bool:
+        """Whether what follows has so few of the values of a column that looking for each value once pays. Else rows
+        are read as they came: rows of one head id lie side by side, and so does what they are pushed to."""
+        following = self._parts[1]
+        if not isinstance(following, Scan):
+            return False
+        column = following.columns.index(scan.columns[key])
+        keys = self._surroundings.keys(following.relation, column)
+        return 2 * keys < self._surroundings.keys(scan.relation, key)
+
+    def _open_later(self, names: Set[str], loop: Callable[[], None]) -> None:
+        """Leaves a loop that binds `names` to where one of them is asked for: what does not ask stands outside."""
+        self._waiting.append((frozenset(names), loop))
+
+    def _open_loops(self, asked: frozenset[str]) -> None:
+        """Writes the loops that bind what is asked for."""
+        now = [(names, loop) for names, loop in self._waiting if names & asked]
+        self._waiting = [(names, loop) for names, loop in self._waiting if not names & asked]
+        for _, loop in now:
+            loop()
 
     def _loop_over_ids(self, pushed: _Pushed, name: str) -> None:
         """Writes the loop that binds `name` to each id of some words."""
@@ -284,24 +306,30 @@ class _Generator:
         elif self._can_push(scan, key, needed, rest):
             self._push_later(scan, key[0], texts[0], needed[0])
         elif not key:
-            self._product(scan)
+            (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
+            self._loop_later(scan, ("0", f"{rows}.shape[0]"), rows, range(len(scan.columns)), needed)
         elif key == (0,) and len(needed) == 1 and self._is_recursive(scan.relation) and len(scan.columns) == 2:
             # There are words for this key anyway, to push its ids.
             pushed = self._words_of(scan, 0, texts[0])
-            self._loop_over_ids(pushed, needed[0])
+            self._open_later({needed[0]}, partial(self._loop_over_ids, pushed, needed[0]))
         else:
-            low, high = self._block(scan, key, texts)
+            bounds = self._block(scan, key, texts)
             payload = self._writer.operand(Blocks(scan.relation, key))[3]
-            others = [column for column in range(len(scan.columns)) if column not in key]
+            self._loop_later(scan, bounds, payload, [n for n in range(len(scan.columns)) if n not in key], needed)
+
+    def _loop_later(
+        self, scan: Scan, bounds: tuple[str, str], rows: str, columns: Sequence[int], needed: list[str]
+    ) -> None:
+        """Goes on only if there are rows within `bounds`, whose columns are those `columns`; loops over them later."""
+        low, high = bounds
+
+        def loop() -> None:
             at = self._writer.fresh("at")
             self._writer.open(f"for {at} in range({low}, {high}):")
-            self._bind(scan, {column: f"{payload}[{at}, {n}]" for n, column in enumerate(others)}, needed)
+            self._bind(scan, {column: f"{rows}[{at}, {place}]" for place, column in enumerate(columns)}, needed)
 
-    def _product(self, scan: Scan) -> None:
-        (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
-        at = self._writer.fresh("at")
-        self._writer.open(f"for {at} in range({rows}.shape[0]):")
-        self._bind(scan, {column: f"{rows}[{at}, {column}]" for column in range(len(scan.columns))}, None)
+        self._writer.open(f"if {low} < {high}:")
+        self._open_later(set(needed), loop)
 
     def _new_columns(self, scan: Scan, key: tuple[int, ...]) -> dict[str, int]:
         return {

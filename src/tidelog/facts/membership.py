@@ -151,12 +151,9 @@ class PairSet:
         """Makes the arrays reach further."""
         if self._bits is None:
             self._grow_words()
-            return
-        # Whoever asks knows of ids beyond those seen so far.
-        self._ranges = [2 * reach for reach in self._ranges]
-        self._turn_into_words()
-        if self._bits_pay():
-            self._turn_into_bits()
+        else:
+            # Only when the ids are seen that it must reach to, it can be bits again.
+            self._turn_into_words()
 
     def add(self, rows: Rows, out: Rows, found: int) -> int:
         keys = rows.view(np.int64).reshape(-1)

@@ -33,8 +33,32 @@ def push_words(first, words, bits, begin, count, entries, cells, width, out, cou
     if not _has_room(first, words[begin + count - 1], count, entries, cells, width, out, counters):
         return False
     found = counters[FOUND]
-    for at in range(begin, begin + count):
-        found = _add_word(first, words[at], bits[at], entries, cells, width, out, found, counters)
+    if width:
+        row = np.int64(first) * width
+        for at in range(begin, begin + count):
+            held = cells[row + words[at]]
+            new = bits[at] & ~held
+            if new:
+                cells[row + words[at]] = held | new
+                found = _write_pairs(first, words[at], new, out, found)
+    else:
+        used = counters[USED]
+        mask = entries.size // 2 - 1
+        for at in range(begin, begin + count):
+            key = np.int64(first) | (np.int64(words[at]) << 38)
+            place = np.int64(mix(np.uint64(key)) >> np.uint64(1)) & mask
+            while entries[2 * place] != key:
+                if entries[2 * place] == EMPTY:
+                    entries[2 * place] = key
+                    used += 1
+                    break
+                place = (place + 1) & mask
+            held = entries[2 * place + 1]
+            new = bits[at] & ~held
+            if new:
+                entries[2 * place + 1] = held | new
+                found = _write_pairs(first, words[at], new, out, found)
+        counters[USED] = used
     counters[FOUND] = found
     return True
 

@@ -22,7 +22,6 @@ from tidelog.plan.nodes import RulePlan
 
 _FEW = 1 << 14
 _BRIEF, _LONG = 0.02, 0.1
-_LONG_ROW = 2
 _WORTH_SHARING = 1 << 16
 
 Vectorised = Callable[[int, int], None]
@@ -168,6 +167,9 @@ class StoreSurroundings:
     def is_stored(self, relation: str) -> bool:
         return self._store.compact(relation) is None
 
+    def keys(self, relation: str, column: int) -> int:
+        return self._store.distinct(relation, (column,))
+
     def has_long_rows(self, relation: str, key: int) -> bool:
-        rows = self._store.relations[relation].size
-        return rows >= _LONG_ROW * self._store.distinct(relation, (key,))
+        """A word holds several ids of a key only if those lie close."""
+        return 64 * self._store.relations[relation].size >= self.keys(relation, key) * self.keys(relation, 1 - key)
