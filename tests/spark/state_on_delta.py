@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.backends.spark.session import SessionSettings, start_session
-from tidelog.errors import ConflictError
+from tidelog.errors import ConflictError, UsageError
 from tidelog.pipeline.state import Changed, Commit, Replaced, StateStore, has_delta, open_state
 from tidelog.pipeline.state.delta import DeltaState
 
@@ -21,7 +21,14 @@ SETTINGS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.shuffle.partitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest."""
+
+NO_JARS = 77
+"""The exit code where Spark cannot fetch its packages."""
 
 ONE, TWO, THREE = (1, "a"), (2, "b"), (3, "c")
 SCHEMA = "x long, y string"
@@ -29,7 +36,11 @@ CONTENTS = [[ONE, TWO], [TWO, THREE], [TWO, THREE], [ONE, THREE]]
 
 
 def main(folder: Path) -> None:
-    spark = session()
+    try:
+        spark = session()
+    except UsageError as reason:
+        print(reason)
+        sys.exit(NO_JARS)
     assert has_delta(spark)
     state = open_state(str(folder), spark)
     assert isinstance(state, DeltaState)

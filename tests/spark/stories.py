@@ -36,8 +36,15 @@ class Keeper:
         maintenance: Maintenance = Maintenance(),  # noqa: B008  frozen
     ) -> None:
         self.checked = checked
-        self.backend = SparkBackend(spark, checked.schemas, settings)
-        self.materialization = Materialization(checked, self.backend, Limits(), SILENT, maintenance)
+        backend = SparkBackend(spark, checked.schemas, settings)
+        self.materialization = Materialization(checked, backend, Limits(), SILENT, maintenance)
+
+    @property
+    def backend(self) -> SparkBackend:
+        """Where the rows are now: they move to another one when a module is left out."""
+        backend = self.materialization._backend
+        assert isinstance(backend, SparkBackend)
+        return backend
 
     def load(self, facts: Mapping[str, Iterable[Row]]) -> None:
         for relation, rows in facts.items():

@@ -23,6 +23,8 @@ IN_THE_CLUSTER = [
     if str(case) in ("changes/closure_loses_a_cycle", "changes/group_of_an_aggregate_becomes_empty")
 ]
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 
 @pytest.fixture(autouse=True)
 def _patience() -> Iterator[None]:

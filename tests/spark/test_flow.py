@@ -150,6 +150,8 @@ def test_frames_that_are_none_are_told_by_apply_too(spark: SparkSession) -> None
             flow.apply(insert={"edge": given})  # type: ignore[dict-item]
     with pytest.raises(UsageError, match="retract: expected DataFrames by relation"):
         flow.apply(retract=None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="hint: name it"):
+        flow.apply({"edge": edges(spark, (2, 3))})
     assert flow.version == 1
     assert list(flow) == ["edge", "path", "loop"]
 

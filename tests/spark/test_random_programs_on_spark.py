@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from unittest import mock
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import SparkSession
 from stories import EVERYTHING_FAR, Keeper
@@ -43,6 +44,7 @@ def test_a_random_program_has_the_answer_of_the_oracle(spark: SparkSession, samp
         assert found == expected
 
 
+@pytest.mark.usefixtures("quick")
 @settings(FEW, max_examples=4)
 @given(story=stories(ALL_PROGRAMS, most=4))
 def test_random_changes_have_the_rows_and_deltas_of_the_oracle(spark: SparkSession, story: Story) -> None:
@@ -52,6 +54,7 @@ def test_random_changes_have_the_rows_and_deltas_of_the_oracle(spark: SparkSessi
             Keeper(spark, history.checked).replay(history)
 
 
+@pytest.mark.usefixtures("quick")
 @settings(FEW, max_examples=1)
 @given(story=stories(ALL_PROGRAMS, most=3))
 def test_random_changes_of_rows_in_the_cluster_have_them_too(spark: SparkSession, story: Story) -> None:

@@ -17,6 +17,7 @@ from tidelog.connectors.conform import conform
 from tidelog.connectors.python_rows import nullary
 from tidelog.facts.change import Change, net_change
 from tidelog.pipeline.config import ChangeKind, ChangeSource
+from tidelog.pipeline.feeds import feed_options
 from tidelog.pipeline.flow import Flow
 from tidelog.pipeline.judge import PROBLEM, RAW, quoted
 from tidelog.pipeline.sources import judged_source, load_stream, read_source
@@ -62,10 +63,17 @@ def snapshot_frames(
 
 
 def change_stream(
-    spark: SparkSession, changes: Mapping[str, ChangeSource], schemas: Mapping[str, Schema], files: int
+    spark: SparkSession,
+    changes: Mapping[str, ChangeSource],
+    schemas: Mapping[str, Schema],
+    files: int,
+    batches: Mapping[str, int],
 ) -> DataFrame:
-    """All changes as one stream, each row judged; the row itself is in a struct that is named as its relation."""
-    streams = [_judged_stream(spark, changes[name], schemas[name], files) for name in changes]
+    """All changes as one stream, each row judged; the row itself is in a struct that is named as its relation.
+
+    `batches` are those of the state: they say from where on a feed has what it does not know yet.
+    """
+    streams = [_judged_stream(spark, changes[name], schemas[name], files, batches) for name in changes]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), streams)
 
 
@@ -88,13 +96,15 @@ def read_batch(rows: pa.Table, schemas: Mapping[str, Schema]) -> ReadChange:
     return ReadChange(net_change(Change(inserted, retracted)), bad)
 
 
-def _judged_stream(spark: SparkSession, change: ChangeSource, schema: Schema, files: int) -> DataFrame:
+def _judged_stream(
+    spark: SparkSession, change: ChangeSource, schema: Schema, files: int, batches: Mapping[str, int]
+) -> DataFrame:
     """The changes of one relation."""
     source, extra = change.source, [change.operation]
     inserts: tuple[str, ...] = INSERT
     retracts: tuple[str, ...] = RETRACT
     if change.kind is ChangeKind.FEED:
-        source = replace(source, options={"readChangeFeed": "true", **source.options})
+        source = replace(source, options=feed_options(source, batches))
         extra, inserts, retracts = [FEED_OPERATION, FEED_VERSION], FEED_INSERTS, FEED_RETRACTS
     rows = judged_source(load_stream(spark, source, schema, files, extra), source, schema, extra)
     asked = f.col(quoted(extra[0])).cast(StringType())

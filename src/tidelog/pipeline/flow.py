@@ -55,13 +55,21 @@ class FlowSettings:
 
 
 def begin_flow(
-    checked: CheckedProgram, spark: SparkSession, inputs: Frames, store: StateStore | None, settings: FlowSettings
+    checked: CheckedProgram,
+    spark: SparkSession,
+    inputs: Frames,
+    store: StateStore | None,
+    settings: FlowSettings,
+    batches: Mapping[str, int] = NO_BATCHES,
 ) -> Flow:
-    """A flow over inputs that have the relations' own columns; what a state has already stays as older versions."""
+    """A flow over inputs that have the relations' own columns; what a state has already stays as older versions.
+
+    `batches` says up to where the inputs have what streams will bring.
+    """
     tier = settings.tier or _tier_for(inputs, settings.compiled_rows)
     last = store.last() if store is not None else None
     flow = Flow(spark, partial(_engine, checked, tier, spark, settings), store, settings.keep, last)
-    flow._begin(inputs)
+    flow._begin(inputs, batches)
     return flow
 
 
@@ -195,8 +203,13 @@ class Flow:
         schema_of(relation, self.program)
         return self._engine.count(relation)
 
-    def apply(self, *, insert: Frames = NONE, retract: Frames = NONE) -> FlowDelta:
+    def apply(self, *unnamed: object, insert: Frames = NONE, retract: Frames = NONE) -> FlowDelta:
         """What inserting and retracting the rows of these frames, by relation, did: all of it together or nothing."""
+        if unnamed:
+            raise UsageError(
+                "apply: it is not said what to do with these rows\n"
+                '  hint: name it, as in flow.apply(insert={"edge": df}, retract={"edge": other})'
+            )
         return self.take(given_frames(insert, self.program, "insert"), given_frames(retract, self.program, "retract"))
 
     def take(
@@ -238,9 +251,9 @@ class Flow:
         """The tables of the last version, with their numbers of rows."""
         return self._committed.tables if self._committed else {}
 
-    def _begin(self, inputs: Frames) -> None:
+    def _begin(self, inputs: Frames, batches: Mapping[str, int]) -> None:
         """Takes the facts of the inputs, and derives what follows from them."""
-        surviving(lambda: self._take_inputs(inputs), self._start_anew)
+        surviving(lambda: self._take_inputs(inputs, batches), self._start_anew)
 
     def _go_on(self) -> None:
         """Takes the facts from the state, and derives what follows from them again."""
@@ -272,11 +285,11 @@ class Flow:
         is_any = taken.counts.inserted or taken.counts.retracted
         return self._keep(taken, NO_BATCHES, note) if is_any else None
 
-    def _take_inputs(self, inputs: Frames) -> None:
+    def _take_inputs(self, inputs: Frames, batches: Mapping[str, int]) -> None:
         for relation, frame in inputs.items():
             self._engine.load(relation, frame)
         self._engine.materialize()
-        self._commit(Commit(self._everything(), self._fingerprint, note="inputs", begins=True))
+        self._commit(Commit(self._everything(), self._fingerprint, batches, note="inputs", begins=True))
 
     def _take_state(self) -> None:
         assert self._store is not None

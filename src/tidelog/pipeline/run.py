@@ -13,6 +13,7 @@ from tidelog.backends.spark.reasons import SPARK_ERRORS, JobError, job_error
 from tidelog.backends.spark.session import start_session
 from tidelog.errors import UsageError
 from tidelog.maintain.protocol import SILENT, Observer
+from tidelog.pipeline import feeds
 from tidelog.pipeline.changes import snapshot_frames
 from tidelog.pipeline.config import ChangeKind, ChangeSource, Pipeline
 from tidelog.pipeline.flow import Flow, FlowSettings, begin_flow, resume_flow
@@ -128,8 +129,9 @@ def begun(it: Opened) -> Flow:
     """A new flow over the inputs."""
     started = perf_counter()
     schemas = it.pipeline.checked.schemas
-    frames = {name: read_source(it.spark, source, schemas[name]) for name, source in it.pipeline.inputs.items()}
-    flow = begin_flow(it.pipeline.checked, it.spark, frames, it.store, it.settings)
+    inputs, versions = feeds.pinned(it.spark, it.pipeline.inputs)
+    frames = {name: read_source(it.spark, source, schemas[name]) for name, source in inputs.items()}
+    flow = begin_flow(it.pipeline.checked, it.spark, frames, it.store, it.settings, versions)
     rows = sum(flow.count(name) for name in frames)
     it.hearer.progress(
         f"version {flow.version}: {rows:,} rows read and materialised ({flow.tier.value}) in {since(started)}"

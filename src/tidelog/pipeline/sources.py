@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from tidelog.backends.spark.layout import spark_schema
-from tidelog.backends.spark.reasons import first_line
+from tidelog.backends.spark.reasons import SPARK_ERRORS, cause_of, spark_reason
 from tidelog.backends.spark.types import Conversion, parsing
 from tidelog.errors import InputError
 from tidelog.pipeline.config import Format, Source
@@ -20,6 +20,11 @@ from tidelog.schema import Kind, Schema
 
 CSV_OPTIONS = {"header": "true", "escape": '"', "enforceSchema": "false", "mode": "PERMISSIVE"}
 JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+
+JDBC_HINT = (
+    "look at url and table; options need driver, the class of the driver, where its jar comes by "
+    '"spark.jars.packages" in [spark.options], see docs/how-to/set-up-spark.md'
+)
 
 AGES = "36500d"
 """How much older than others a file that arrives may be: Spark would leave it out without a word after a week."""
@@ -59,7 +64,7 @@ def load(spark: SparkSession, source: Source, schema: Schema) -> DataFrame:
             case _:
                 pass
         return reader.load(source.path) if source.path else reader.load()
-    except PySparkException as reason:
+    except SPARK_ERRORS as reason:
         raise unreadable(source, reason) from reason
 
 
@@ -78,7 +83,7 @@ def load_stream(spark: SparkSession, source: Source, schema: Schema, files: int,
             case _:
                 pass
         return reader.load(source.path)
-    except PySparkException as reason:
+    except SPARK_ERRORS as reason:
         raise unreadable(source, reason) from reason
 
 
@@ -134,18 +139,22 @@ def _names_there(spark: SparkSession, source: Source) -> list[str]:
         return []
 
 
-def unreadable(source: Source, reason: PySparkException) -> InputError:
+def unreadable(source: Source, reason: BaseException) -> InputError:
     """The error that says why Spark does not read `source`."""
-    match reason.getCondition():
+    match reason.getCondition() if isinstance(reason, PySparkException) else None:
         case "PATH_NOT_FOUND":
             return InputError("there is no such file or folder", str(source))
+        case "DELTA_ONLY_OPERATION" | "DELTA_TABLE_ONLY_OPERATION" | "DELTA_TABLE_NOT_FOUND":
+            return InputError("there is no Delta table", str(source))
         case "UNABLE_TO_INFER_SCHEMA":
             return InputError("there are no files to read", str(source))
         case "DATA_SOURCE_NOT_FOUND":
-            hint = "for Delta, install delta-spark and see docs/reference/pipeline-file.md"
+            hint = "it has no Delta Lake; docs/how-to/set-up-spark.md says what to put into [spark.options]"
             return InputError(f"Spark cannot read '{source.format.value}' here\n  hint: {hint}", str(source))
+        case _ if source.format is Format.JDBC:
+            return InputError(f"the database cannot be read: {cause_of(reason)}\n  hint: {JDBC_HINT}", str(source))
         case _:
-            return InputError(f"Spark cannot read it: {first_line(str(reason))}", str(source))
+            return InputError(f"Spark cannot read it: {spark_reason(str(reason))}", str(source))
 
 
 def _parsing_csv(column: Column, found: DataType, kind: Kind) -> Conversion | None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tidelog.errors import UsageError
 from tidelog.pipeline.config import Pipeline
+from tidelog.pipeline.feeds import FEED
 from tidelog.pipeline.run import Hearer, opened
 from tidelog.pipeline.state import VersionInfo, fingerprint
 from tidelog.pipeline.state.files import open_files
@@ -45,7 +46,12 @@ def version_lines(version: VersionInfo) -> list[str]:
     width = max(map(len, version.tables), default=0)
     lines = [f"version {version.number}"]
     lines += [f"  {table.ljust(width)}  {rows:>12,}" for table, rows in sorted(version.tables.items())]
-    return lines + [f"  {stream}: batch {number} taken" for stream, number in version.batches.items()]
+    return lines + [_batch_line(stream, number) for stream, number in version.batches.items()]
+
+
+def _batch_line(stream: str, number: int) -> str:
+    path = stream.removeprefix(FEED)
+    return f"  {stream}: batch {number} taken" if path == stream else f"  {path}: read as of its version {number}"
 
 
 def version_as_of(pipeline: Pipeline, number: int) -> VersionInfo:

@@ -18,13 +18,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StringType, StructField, StructType
 
-from tidelog.backends.spark.reasons import SPARK_ERRORS, first_line
+from tidelog.backends.spark.reasons import SPARK_ERRORS, cause_of, first_line
 from tidelog.connectors.atomic import Publication
 from tidelog.connectors.problems import Problem, input_error
 from tidelog.errors import InputError, OutputError, TidelogError, UsageError
 from tidelog.pipeline.arrow_rows import errors_told
 from tidelog.pipeline.changes import BadRow, change_stream, read_batch
-from tidelog.pipeline.config import ChangeSource, FollowSettings
+from tidelog.pipeline.config import ChangeKind, ChangeSource, FollowSettings
 from tidelog.pipeline.config_file import IS_FILE_SYSTEM
 from tidelog.pipeline.flow import Flow
 from tidelog.pipeline.flow_delta import FlowDelta
@@ -32,6 +32,7 @@ from tidelog.pipeline.sinks import Sinks
 from tidelog.pipeline.state.files import explaining, open_files
 
 STREAM = "changes"
+NO_FEED = "DELTA_MISSING_CHANGE_DATA"
 
 
 class Streams:
@@ -77,7 +78,8 @@ class Streams:
                 "changes cannot be followed through Spark Connect: batches would be taken in another process\n"
                 "  hint: use a session of this process, or take the changes with flow.apply"
             )
-        rows = change_stream(self._spark, self._changes, self._flow.schemas, self._settings.files_per_batch)
+        files, batches = self._settings.files_per_batch, self._flow.batches
+        rows = change_stream(self._spark, self._changes, self._flow.schemas, files, batches)
         return rows.writeStream.foreachBatch(self._take).option("checkpointLocation", self._settings.checkpoint)
 
     def _start(self, writer: DataStreamWriter) -> StreamingQuery:
@@ -120,7 +122,9 @@ class Streams:
         except StreamingQueryException as reason:
             if isinstance(self._failure, TidelogError):
                 raise self._failure from None
-            raise InputError(f"the stream of changes failed: {first_line(str(reason))}") from reason
+            if NO_FEED in str(reason):
+                raise InputError(_no_feed(self._changes)) from reason
+            raise InputError(f"the stream of changes failed: {cause_of(reason)}") from reason
 
     def _take(self, batch: DataFrame, number: int) -> None:
         """Takes one batch, all of it or nothing."""
@@ -188,6 +192,16 @@ def _last_batch(settings: FollowSettings) -> int:
     files = open_files(settings.checkpoint)
     with explaining(files.address):
         return max((int(name) for name in files.names("commits") if name.isdecimal()), default=-1)
+
+
+def _no_feed(changes: Mapping[str, ChangeSource]) -> str:
+    """What to do where a table has not noted its changes since the state has read it."""
+    tables = ", ".join(change.source.path for change in changes.values() if change.kind is ChangeKind.FEED)
+    return (
+        f"a table has had no change data feed since the state has read it: {tables}\n"
+        "  hint: ALTER TABLE … SET TBLPROPERTIES (delta.enableChangeDataFeed = true), then tidelog pipeline run --anew;"
+        " or compare all rows, with kind = 'snapshot'"
+    )
 
 
 def _bad_batch(bad: list[BadRow], number: int) -> InputError:

@@ -13,6 +13,7 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.backends.spark.derive import answers
 from tidelog.backends.spark.facts import SparkFacts, near_facts, settled
+from tidelog.backends.spark.job_names import described, of_rules, of_stratum
 from tidelog.backends.spark.jobs import Jobs, SparkSettings
 from tidelog.backends.spark.layout import public_table, spark_schema_of, stored_table
 from tidelog.backends.spark.reduction_protocol import own_errors
@@ -111,11 +112,12 @@ class SparkBackend:
         derived: dict[int, int] = {}
         for head, some in _by_head(rules).items():
             stored = self._relation(head)
-            for answer in answers(some, self._store, stored):
-                stored.staged = stored.staged.union(answer.facts)
-                for rule, count in answer.counts:
-                    derived[rule.id] = derived.get(rule.id, 0) + count
-                    watch(rule, count)
+            with described(self._jobs.spark, of_rules(some)):
+                for answer in answers(some, self._store, stored):
+                    stored.staged = stored.staged.union(answer.facts)
+                    for rule, count in answer.counts:
+                        derived[rule.id] = derived.get(rule.id, 0) + count
+                        watch(rule, count)
         return derived
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
@@ -128,13 +130,17 @@ class SparkBackend:
     def run_ahead(self, stratum: StratumPlan) -> int | None:
         if self._ahead is None:
             return None
+        with described(self._jobs.spark, of_stratum(stratum)):
+            return self._run_ahead(self._ahead, stratum)
+
+    def _run_ahead(self, ahead: RunAhead, stratum: StratumPlan) -> int | None:
         rules = (*stratum.given, *stratum.once, *stratum.first)
         read = {name for rule in rules for name in relations_read(rule.node)} - set(stratum.relations)
         if stratum.closed is not None:
             read.add(stratum.closed.edges)
         tables = {name: self._relation(name).facts().frame for name in sorted(read)}
         sizes = {name: self._store.rows(name, Version.FULL) for name in tables}
-        found = self._ahead(stratum, Plan(self._schemas, (stratum,), {}), tables, sizes)
+        found = ahead(stratum, Plan(self._schemas, (stratum,), {}), tables, sizes)
         if found is None:
             return None
         age = self._store.next_age()
@@ -170,10 +176,11 @@ class SparkBackend:
             return {}  # a job that leaves answers out takes as long as one that does not
         found: dict[str, SparkFacts] = {}
         for head, some in _by_head(rules).items():
-            for answer in answers(some, self._store, None):
-                for rule, count in answer.counts:
-                    watch(rule, count)
-                found[head] = found[head].union(answer.facts) if head in found else answer.facts
+            with described(self._jobs.spark, of_rules(some)):
+                for answer in answers(some, self._store, None):
+                    for rule, count in answer.counts:
+                        watch(rule, count)
+                    found[head] = found[head].union(answer.facts) if head in found else answer.facts
         return found
 
     def close(self, closed: ClosedRelation, came: SparkFacts, went: SparkFacts) -> tuple[SparkFacts, SparkFacts]:

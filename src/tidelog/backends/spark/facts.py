@@ -93,6 +93,8 @@ def settled(jobs: Jobs, kinds: tuple[Kind, ...], frame: DataFrame, most: int | N
 
 def counted(jobs: Jobs, kinds: tuple[Kind, ...], kept: DataFrame, count: int) -> SparkFacts:
     """The rows of a frame that is kept and has `count` rows; few are fetched."""
+    if not count:
+        return nothing(jobs, kinds)
     if jobs.is_few(count):
         return SparkFacts(jobs, kinds, jobs.fetch(kept, kinds), count)
     return SparkFacts(jobs, kinds, kept, count)

@@ -12,6 +12,9 @@ from tidelog.errors import TidelogError
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
 """What PySpark raises: an error that it knows, or whatever Java has thrown."""
 
+_PY4J = "An error occurred while calling "
+"""How py4j begins: with the name of a method, which nobody has called; what Java says is on the next line."""
+
 _LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 
 
@@ -44,6 +47,14 @@ def spark_reason(text: str) -> str:
     return found.group(1).partition(" SQLSTATE")[0] if found else first_line(text)
 
 
+def cause_of(reason: BaseException) -> str:
+    """What lies at the bottom of an error, in one line: what a driver of a database says, for one."""
+    while (cause := getattr(reason, "_cause", None)) is not None:  # PySpark keeps Java's causes there
+        reason = cause
+    return spark_reason(str(reason))
+
+
 def first_line(text: str) -> str:
-    """The first line of what Spark says, without the plan and the trace below it."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    """The first line that says something, without the plan and the trace below it."""
+    lines = (line.strip().removeprefix(": ") for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith(_PY4J)), "no reason given")

@@ -94,6 +94,8 @@ def session_options(settings: SessionSettings) -> dict[str, str]:
         "spark.master": settings.master,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(settings.progress).lower(),
+        # PySpark would note for each column where in Tidelog it is made: half of all that it says to Java.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if settings.local:
         chosen |= _local_options(settings.master)

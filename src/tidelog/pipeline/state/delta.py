@@ -10,7 +10,7 @@ import json
 import math
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -53,7 +53,12 @@ PROPERTIES = {
 ONE_FILE = 100_000
 """Rows below which a change is written as one file, as many as Spark has tasks otherwise."""
 
-RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+VACUUM_OPTIONS = {
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+}
+"""What old files are removed with: their age is known, and a table has a few folders, for which Spark would start ten
+thousand tasks."""
 
 MARGIN_HOURS = 0.1
 """How far the clocks of driver and session may be apart when old files are removed."""
@@ -226,13 +231,24 @@ class DeltaState:
     def _vacuum(self, paths: set[str], needed_since: datetime) -> None:
         """Removes files that were already out of use at `needed_since`; Delta Lake rounds to whole hours, so up."""
         hours = math.ceil((datetime.now(UTC) - needed_since).total_seconds() / 3600 + MARGIN_HOURS)
-        was = self._spark.conf.get(RETENTION_CHECK, "true")
-        self._spark.conf.set(RETENTION_CHECK, "false")
-        try:
+        with self._options(VACUUM_OPTIONS):
             for path in sorted(paths):
                 self._spark.sql(f"VACUUM {self._name(path)} RETAIN {hours} HOURS").collect()
+
+    @contextmanager
+    def _options(self, options: Mapping[str, str]) -> Iterator[None]:
+        """A block in which the session has these options."""
+        before = {name: self._spark.conf.get(name, None) for name in options}
+        for name, value in options.items():
+            self._spark.conf.set(name, value)
+        try:
+            yield
         finally:
-            self._spark.conf.set(RETENTION_CHECK, was or "true")
+            for name, was in before.items():
+                if was is None:
+                    self._spark.conf.unset(name)
+                else:
+                    self._spark.conf.set(name, was)
 
     def _no_rows(self, path: str) -> DeltaTable:
         raise StateError(f"Delta Lake made no table at {self._place(path)}: the session seems to be without Delta Lake")
