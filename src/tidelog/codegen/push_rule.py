@@ -107,7 +107,7 @@ class _Generator:
     def _finished(self, start: RowsOf | ChangedKeys) -> PushedRule:
         writer = self._writer
         names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
-        heading = [f"def push({', '.join([*names, 'begin', 'end'])}):", f'    """{_as_text(self._rule)}"""']
+        heading = [f"def push({', '.join([*names, 'begin', 'end'])}):", f"    {_as_text(self._rule)!r}"]
         source = "\n".join([*heading, *writer.lines, "    return end", ""])
         return PushedRule(_name_of(self._rule), source, tuple(writer.operands), start)
 
@@ -474,9 +474,8 @@ def _name_of(rule: RulePlan) -> str:
 
 
 def _as_text(rule: RulePlan) -> str:
-    """The rule and where it stands, fit for a docstring."""
-    text = " ".join(rule.text.split()).replace("\\", "\\\\").replace('"', '\\"')
-    return f"{text}  ({rule.span.file.rsplit('/', 1)[-1]}:{rule.span.line})".replace('"""', "")
+    """The rule and where it stands. It may hold anything, so that it must be quoted where it stands in code."""
+    return f"{' '.join(rule.text.split())}  ({rule.span.file.rsplit('/', 1)[-1]}:{rule.span.line})"
 
 
 def _term_text(term: Term) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from tidelog.codegen.operands import Identity, Interning, Numbers
 from tidelog.codegen.writer import Writer
@@ -93,6 +94,8 @@ class Terms:
                 return f"{numbers}[{self.writer.variable(name)}]"
             case Constant(value, kind=Kind() as kind):
                 _computable(kind)
+                if isinstance(value, float) and not isfinite(value):
+                    raise Unsayable("an infinite number")
                 return f"np.int64({value})" if kind is Kind.NUMBER else f"np.float64({value!r})"
             case Cast(inner):
                 return self.number(inner)

@@ -45,6 +45,8 @@ def push_words(first, words, bits, begin, count, entries, cells, width, out, cou
         used = counters[USED]
         mask = entries.size // 2 - 1
         for at in range(begin, begin + count):
+            if not bits[at]:
+                continue  # its ids were removed
             key = np.int64(first) | (np.int64(words[at]) << 38)
             place = np.int64(mix(np.uint64(key)) >> np.uint64(1)) & mask
             while entries[2 * place] != key:

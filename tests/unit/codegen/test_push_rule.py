@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,15 @@ def test_the_code_of_a_program_is_stable() -> None:
 
 def test_a_rule_without_code_says_why() -> None:
     assert "# runs as batches: no code for an aggregate" in text_of(TEXT)
+
+
+def test_nothing_of_a_program_becomes_code_by_accident() -> None:
+    text = """.decl p(x: symbol)\n.decl q(x: symbol)\nq(x) :- p(x), x != "\\"\\"\\"\\nimport os"."""
+    program = tidelog.parse(text, 'a"""\n    import os\n    """.dl')
+    code = "\n".join(sources(tidelog.check(program)))
+    (function,) = ast.parse(code).body
+    assert isinstance(function, ast.FunctionDef)
+    assert not any(isinstance(node, ast.Import) for node in ast.walk(function))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
