@@ -184,7 +184,8 @@ class _Asking:
         for part in spine.others:
             if isinstance(part, Antijoin) and isinstance(part.right, Scan):
                 marked = replace(part.right, version=Version.MARKED)
-                body = Spine((marked, *spine.sources), spine.others)
+                # A marked row may have the value of an aggregate in a column: then the two must agree.
+                body = Spine((marked, *spine.sources), tuple(_given_apart(spine.others, marked.columns)))
                 self.questions.gained[part.right.relation, Sign.WENT].append(self._exact(body))
 
     def _ask_about_groups(self) -> None:
@@ -348,8 +349,8 @@ def _own_kinds(head: Schema) -> dict[str, Kind]:
     return {f"~{number}": kind for number, kind in enumerate(head.kinds)}
 
 
-def _given_apart(others: Iterable[Operation], columns: tuple[str | Constant, ...]) -> Iterator[Operation]:
-    """`others`, in which aggregates whose value is also a column of a marked head are compared with it."""
+def _given_apart(others: Iterable[Operation], columns: tuple[str | Constant | None, ...]) -> Iterator[Operation]:
+    """`others`, in which aggregates whose value is also a column of a marked row are compared with it."""
     for part in others:
         if isinstance(part, GroupJoin) and part.name in columns:
             own = f"{OWN}{part.name}"
