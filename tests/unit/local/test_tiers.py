@@ -39,6 +39,12 @@ PROGRAMS = {
         out(x, 7) :- near(x, y, _), !edge(y, x), edge(7, x).
         out(x + y, max(x, y)) :- near(x, y, 2.0), x band 1 = 1.
     """,
+    "constants that nothing else has, beside computed values": """
+        .decl edge(x: number, y: number)
+        .decl out(x: number, y: number, z: number)
+        out(x + y, y, 1234567) :- edge(x, y), x * y != 7654321.
+        out(9999999, x - y, x) :- edge(x, y).
+    """,
     "mutual recursion of pairs and single ids": """
         .decl edge(x: number, y: number)
         .decl even(x: number, y: number)

@@ -48,6 +48,10 @@ def catch_up(operands: Sequence[Operand], store: Store) -> None:
 
 def bind(operands: Sequence[Operand], store: Store, sink: RelationSink, interned: Interned) -> list[Any]:
     """The arguments that stand for the operands now; they are good until the sink or the tables of values change."""
+    for operand in operands:
+        if isinstance(operand, Identity):
+            # A constant that has no id yet gets one before the table of ids is handed over.
+            store.values.identify_one(operand.kind, operand.value)
     lent = sink.arrays()
     return [array for operand in operands for array in _arrays(operand, store, lent, interned)]
 
