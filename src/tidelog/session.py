@@ -39,7 +39,7 @@ def open_session(
     program: Program | CheckedProgram | str,
     *,
     jobs: int = 1,
-    tier: Tier = Tier.AUTO,
+    tier: Tier = Tier.VECTORISED,
     profile: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
     observer: Observer = SILENT,

@@ -24,9 +24,9 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tier",
         choices=[tier.value for tier in Tier],
-        default=Tier.AUTO.value,
-        help="how rules run: as batches of rows (vectorised), by code compiled for each (push), or auto, which starts "
-        "with batches and compiles what takes long",
+        default=Tier.VECTORISED.value,
+        help="how rules run: as batches of rows (vectorised, the default), by code compiled for each (push), or auto, "
+        "which starts with batches and compiles what takes long",
     )
     limits = parser.add_argument_group("limits", "Evaluation stops with exit code 5 where one is reached.")
     limits.add_argument(

@@ -235,8 +235,8 @@ class _Generator:
                 raise Unsayable("a body with alternatives")
 
     def _check_scan(self, scan: Scan) -> None:
-        if scan.version in (Version.OLDER, Version.YOUNGER) or AGE in scan.columns:
-            raise Unsayable("a question about ages")
+        if scan.version in (Version.MARKED, Version.OLDER, Version.YOUNGER) or AGE in scan.columns:
+            raise Unsayable("a question about a change")
         if not self._surroundings.is_stored(scan.relation):
             raise Unsayable(f"'{scan.relation}', which is kept as a closure")
 
