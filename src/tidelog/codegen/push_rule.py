@@ -235,8 +235,8 @@ class _Generator:
                 raise Unsayable("a body with alternatives")
 
     def _check_scan(self, scan: Scan) -> None:
-        if scan.version in (Version.MARKED, Version.OLDER, Version.YOUNGER) or AGE in scan.columns:
-            raise Unsayable("a question about a change")
+        if scan.version in (Version.OLDER, Version.YOUNGER) or AGE in scan.columns:
+            raise Unsayable("a question about ages")
         if not self._surroundings.is_stored(scan.relation):
             raise Unsayable(f"'{scan.relation}', which is kept as a closure")
 
@@ -329,7 +329,10 @@ class _Generator:
             self._bind(scan, {column: f"{rows}[{at}, {place}]" for place, column in enumerate(columns)}, needed)
 
         self._writer.open(f"if {low} < {high}:")
-        self._open_later(set(needed), loop)
+        if any(self._repeats(scan, name) for name in needed):
+            loop()  # a row in which a name has two values is none, whether somebody asks for the name or not
+        else:
+            self._open_later(set(needed), loop)
 
     def _new_columns(self, scan: Scan, key: tuple[int, ...]) -> dict[str, int]:
         return {

@@ -45,6 +45,14 @@ PROGRAMS = {
         out(x + y, y, 1234567) :- edge(x, y), x * y != 7654321.
         out(9999999, x - y, x) :- edge(x, y).
     """,
+    "a name twice in an atom that nothing else asks for": """
+        .decl edge(x: number, y: number)
+        .decl pair(x: number, y: number, z: number)
+        .decl out(x: number)
+        pair(x, y, y + 1) :- edge(x, y).
+        out(x) :- edge(x, _), edge(_, y), pair(y, z, z).
+        out(x + 100) :- edge(x, _), edge(z, z).
+    """,
     "mutual recursion of pairs and single ids": """
         .decl edge(x: number, y: number)
         .decl even(x: number, y: number)
