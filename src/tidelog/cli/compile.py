@@ -79,3 +79,6 @@ class PlanSurroundings:
 
     def has_long_rows(self, relation: str, key: int) -> bool:  # noqa: ARG002
         return True
+
+    def short_column(self, relation: str) -> int | None:  # noqa: ARG002
+        return None

@@ -52,13 +52,17 @@ class Surroundings(Protocol):
         """Whether a key of a relation of pairs has so many ids that words of bits pay."""
         ...
 
+    def short_column(self, relation: str) -> int | None:
+        """The column by which a whole row is best looked for: each of its ids has few rows. None if that is the set."""
+        ...
+
 
 class Sharing(Enum):
-    """Whether one thread runs the code, or several at a time: then each has a sink of its own, and leaves out what the
-    relation has already."""
+    """Whether one thread runs the code, or several at a time, which share the set of the head. The value begins the
+    names of what pushes in that way."""
 
-    ALONE = "alone"
-    TOGETHER = "together"
+    ALONE = "push"
+    TOGETHER = "share"
 
 
 def push_rule(rule: RulePlan, surroundings: Surroundings, sharing: Sharing = Sharing.ALONE) -> PushedRule | NotPushed:
@@ -96,6 +100,8 @@ class _Generator:
     def generate(self) -> PushedRule:
         if not self._surroundings.is_stored(self._rule.head):
             raise Unsayable("a head that is kept as a closure")
+        if len(self._parts) == 1 and all(isinstance(term, Variable) for term in self._head):
+            raise Unsayable("a copy of one relation, which is one step already")
         start = self._start()
         for number, part in enumerate(self._parts[1:], start=1):
             self._open_loops(names_of(part))
@@ -127,7 +133,20 @@ class _Generator:
         places = {number: f"{rows}[row, {number}]" for number in range(len(scan.columns))}
         self._agree(scan, places)
         self._bind(scan, places, None)
+        self._look_ahead(scan, rows)
         return start
+
+    def _look_ahead(self, scan: Scan, rows: str) -> None:
+        """Has what the rows to come will ask for brought near, if that are the blocks of one column."""
+        following = self._parts[1] if len(self._parts) > 1 else None
+        if not isinstance(following, Scan) or not self._surroundings.is_stored(following.relation):
+            return
+        key, _ = self._key(following)
+        new = set(self._new_columns(following, key))
+        if len(key) == 1 and following.columns[key[0]] in scan.columns and not new <= {self._last_of_head()}:
+            starts, _, counts, payload = self._writer.operand(Blocks(following.relation, key))
+            column = scan.columns.index(following.columns[key[0]])
+            self._writer.line(self._writer.call("look_ahead", rows, str(column), "row", "end", starts, counts, payload))
 
     def _grouping(self, scan: Scan) -> ChangedKeys | None:
         """Where what follows first asks for one column of a delta of pairs only: the loop over the values of that
@@ -158,10 +177,11 @@ class _Generator:
         return start
 
     def _is_selective(self, scan: Scan, key: int) -> bool:
-        """Whether what follows has so few of the values of a column that looking for each value once pays. Else rows
-        are read as they came: rows of one head id lie side by side, and so does what they are pushed to."""
+        """Whether what follows has so few of the values of a column that looking for each value once pays, if the
+        words are there anyway. Else rows are read as they came: rows of one head id lie side by side, and so does what
+        they are pushed to."""
         following = self._parts[1]
-        if not isinstance(following, Scan):
+        if not isinstance(following, Scan) or not self._has_words(scan.relation, key):
             return False
         column = following.columns.index(scan.columns[key])
         keys = self._surroundings.keys(following.relation, column)
@@ -266,6 +286,11 @@ class _Generator:
 
     def _is_known(self, relation: str, texts: tuple[str, ...]) -> str:
         width = self._surroundings.width(relation)
+        short = self._surroundings.short_column(relation) if width == 2 else None
+        if short is not None and relation != self._rule.head:
+            low, high = self._block(Scan(relation, (None, None)), (short,), (texts[short],))
+            payload = self._writer.operand(Blocks(relation, (short,)))[3]
+            return self._writer.call("is_in_block", texts[1 - short], payload, low, high)
         known = self._writer.operand(Known(relation, width))
         if width == 1:
             return self._writer.call("has_id", *(texts or ("0",)), *known)
@@ -308,9 +333,8 @@ class _Generator:
         elif not key:
             (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
             self._loop_later(scan, ("0", f"{rows}.shape[0]"), rows, range(len(scan.columns)), needed)
-        elif key == (0,) and len(needed) == 1 and self._is_recursive(scan.relation) and len(scan.columns) == 2:
-            # There are words for this key anyway, to push its ids.
-            pushed = self._words_of(scan, 0, texts[0])
+        elif len(key) == 1 and len(needed) == 1 and len(scan.columns) == 2 and self._has_words(scan.relation, key[0]):
+            pushed = self._words_of(scan, key[0], texts[0])
             self._open_later({needed[0]}, partial(self._loop_over_ids, pushed, needed[0]))
         else:
             bounds = self._block(scan, key, texts)
@@ -376,6 +400,14 @@ class _Generator:
         self._writer.open(f"if {text} < {counts}.size and {sizes}[{text}] > 0:")
         return _Pushed(words, text)
 
+    def _has_words(self, relation: str, key: int) -> bool:
+        """Whether some atom of the rule pushes the ids of a key of this relation as words."""
+        last = self._last_of_head()
+        return self._is_recursive(relation) and any(
+            isinstance(part, Scan) and part.relation == relation and last is not None and part.columns[1 - key] == last
+            for part in self._parts
+        )
+
     def _is_recursive(self, relation: str) -> bool:
         """Whether the rows of a relation of pairs are known to grow while the rule is in use."""
         return self._surroundings.width(relation) == 2 and (
@@ -418,15 +450,10 @@ class _Generator:
             return
         texts = [self._terms.identity(term) for term in self._head]
         sink = self._writer.operand(self._sink)
-        if self._sharing is Sharing.TOGETHER:
-            is_known = self._writer.fresh("is_known")
-            self._writer.line(f"{is_known} = {self._is_known(self._rule.head, tuple(texts))}")
-            self._writer.line(f"{sink[-1]}[DERIVED] += {is_known}")
-            self._writer.open(f"if not {is_known}:")
         if self._sink.width == 1:
-            self._stop_unless(self._writer.call("push_id", *(texts or ["0"]), *sink))
+            self._stop_unless(self._writer.call(f"{self._sharing.value}_id", *(texts or ["0"]), *sink))
         elif self._sink.width == 2:
-            self._stop_unless(self._writer.call("push_pair", *texts, *sink))
+            self._stop_unless(self._writer.call(f"{self._sharing.value}_pair", *texts, *sink))
         else:
             waiting, counters = sink[2], sink[-1]
             settle = self._writer.call("settle_rows", *sink)
@@ -443,11 +470,7 @@ class _Generator:
         starts, counts, sizes, words, bits = self._writer.operand(pushed.words)
         row = (first, words, bits, f"{starts}[{pushed.key}]", f"{counts}[{pushed.key}]")
         sink = (entries, cells, width, out, counters)
-        if self._sharing is Sharing.TOGETHER:
-            known = self._writer.operand(Known(self._rule.head, 2))
-            self._stop_unless(self._writer.call("push_unknown_words", *row, *known, *sink))
-        else:
-            self._stop_unless(self._writer.call("push_words", *row, *sink))
+        self._stop_unless(self._writer.call(f"{self._sharing.value}_words", *row, *sink))
         self._writer.line(f"{counters}[DERIVED] += {sizes}[{pushed.key}]")
 
     def _stop_unless(self, call: str) -> None:

@@ -17,6 +17,7 @@ from tidelog.kernels.row_table import enter_rows, find_rows, move_rows, number_r
 from tidelog.kernels.word_set import (
     EMPTY,
     contains_words,
+    gather_words,
     insert_words,
     move_words,
     remove_words,
@@ -239,11 +240,13 @@ class PairSet:
 
     def _turn_into_words(self) -> None:
         assert self._bits is not None
-        places = np.flatnonzero(np.unpackbits(self._bits, bitorder="little"))
-        width = 8 * self._stride
-        keys = (places // width) | ((places % width) << 32)
+        cells = self._bits.view(np.int64)
+        room = self._entries.size // 2
+        while room - room // 4 <= np.count_nonzero(cells):
+            room *= 2
+        self._entries = _free_entries(room)
+        self._used = int(gather_words(cells, self._stride // 8, self._entries))
         self._bits = None
-        self._add_words(keys, np.empty(keys.size + 1, np.int64), 0)
 
 
 class RowSet:

@@ -22,7 +22,8 @@ Numbers = npt.NDArray[np.int32]
 
 _SMALLEST = 64
 _GATHER = 1 << 16
-_GROWTH = 4
+_GROWTH = 16
+_SPARE = 1 << 28
 _MANY_DEAD = 1 << 12
 _MANY_ERAS = 1 << 14
 _MANY_SCANS = 1
@@ -321,7 +322,8 @@ class Relation:
     def _reserve(self, room: int) -> None:
         if room > self.rows.shape[0]:
             # What is never written to takes no memory: plenty of room saves copies, and a batch of known rows is free.
-            rows = np.empty((max(room, _GROWTH * self.count), self.width), np.int32)
+            plenty = min(_GROWTH * self.count, 2 * self.count + _SPARE // self.width)
+            rows = np.empty((max(room, plenty), self.width), np.int32)
             rows[: self.count] = self.rows[: self.count]
             self.rows = rows
         if self._dead is not None and self._dead.size < self.rows.shape[0]:

@@ -84,11 +84,11 @@ class WordRows:
             )
 
     def _make_room(self) -> None:
-        """Makes the room for words longer by half; what is never written to takes no memory.
+        """Makes the room for words four times as long; what is never written to takes no memory.
 
         A row that moves may need more than that: then this is done again.
         """
-        size = self.words.size + self.words.size // 2 + _SMALLEST
+        size = 4 * self.words.size + _SMALLEST
         words, bits = np.empty(size, np.int32), np.empty(size, np.int64)
         words[: self._tail], bits[: self._tail] = self.words[: self._tail], self.bits[: self._tail]
         self.words, self.bits = words, bits

@@ -27,12 +27,17 @@ PLAIN_ROWS = 4_000
 """Rows that plain Python handles before Numba is loaded: about as long as loading it takes."""
 
 
+_COUNTING: Mapping[str, bool] = {"_nrt": True}
+_LEAN: Mapping[str, bool] = {"_nrt": False}
+"""Without counting who refers to an array: the count is a step that all threads wait for, several times a row."""
+
+
 class Kernel(Generic[P, R]):
     """A function over arrays, callable in either form; kernels may call one another."""
 
-    def __init__(self, function: Callable[P, R], *, is_inlined: bool = False) -> None:
+    def __init__(self, function: Callable[P, R], options: Mapping[str, bool] = _COUNTING) -> None:
         self.python = function
-        self._is_inlined = is_inlined
+        self._options = options
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self._dispatcher: Any = None
@@ -56,7 +61,7 @@ class Kernel(Generic[P, R]):
     def dispatcher(self) -> Any:
         """The Numba form, made when first asked for."""
         if self._dispatcher is None:
-            self._dispatcher = _compile(self.python, is_inlined=self._is_inlined)
+            self._dispatcher = _compile(self.python, self._options)
         return self._dispatcher
 
 
@@ -66,14 +71,15 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
-    """As `kernel`, for what is called so often inside others that the call would cost more than the work."""
-    return Kernel(function, is_inlined=True)
+    """As `kernel`, for what is called so often inside others that the call would cost more than the work. It makes no
+    arrays of its own."""
+    return Kernel(function, {"forceinline": True, **_LEAN})
 
 
 def kernel_from(source: str, name: str, namespace: Mapping[str, object]) -> Kernel[..., Any]:
     """The function `name` of a source text as a kernel; `namespace` has the other kernels that it calls.
 
-    The text is kept beside the compiled code, so that another process finds both, and a debugger the lines.
+    It makes no arrays of its own. The text is kept beside the compiled code, so that another process finds both, and a debugger the lines.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     path = _cache_folder() / f"tidelog_{name}_{digest}.py"
@@ -87,7 +93,7 @@ def kernel_from(source: str, name: str, namespace: Mapping[str, object]) -> Kern
     module = sys.modules[path.stem] = ModuleType(path.stem)
     module.__dict__.update(namespace)
     exec(compile(source, str(path), "exec"), module.__dict__)
-    return Kernel(getattr(module, name))
+    return Kernel(getattr(module, name), _LEAN)
 
 
 def machine() -> tuple[str, str]:
@@ -104,6 +110,21 @@ def is_compiled() -> bool:
 
 def prefetch(array: Any, index: Any) -> None:
     """Asks the processor to bring `array[index]` near; means nothing in plain Python."""
+
+
+def fetch_or(array: Any, index: Any, bits: Any) -> Any:
+    """Sets bits of `array[index]`, what it was before; no other thread comes between if kernels are compiled."""
+    before = array[index]
+    array[index] = before | array.dtype.type(bits)
+    return before
+
+
+def swap_if(array: Any, index: Any, old: Any, new: Any) -> Any:
+    """Makes `array[index]` new if it is `old`; what it was before. As `fetch_or` one step."""
+    before = array[index]
+    if before == old:
+        array[index] = new
+    return before
 
 
 def lowest_bit(word: Any) -> int:
@@ -139,15 +160,17 @@ _compiling = RLock()
 
 
 def _load_numba() -> Any:
-    """Numba, taught that a `Kernel` used inside a kernel is a compiled function, and what `prefetch` is."""
+    """Numba, taught that a `Kernel` used inside a kernel is a compiled function, and what is an instruction."""
     if _tier.numba is None:
         import numba
         from numba.cpython.unsafe.numbers import trailing_zeros
         from numba.extending import overload, typeof_impl
 
         typeof_impl.register(Kernel)(lambda value, _context: numba.types.Dispatcher(value.dispatcher))
-        instruction = _prefetch_instruction()
-        overload(prefetch)(lambda array, index: lambda array, index: instruction(array, index))  # noqa: ARG005
+        fetch, set_bits, swap = _prefetch_instruction(), _fetch_or_instruction(), _swap_instruction()
+        overload(prefetch)(lambda array, index: lambda array, index: fetch(array, index))  # noqa: ARG005
+        overload(fetch_or)(lambda array, index, bits: lambda array, index, bits: set_bits(array, index, bits))  # noqa: ARG005
+        overload(swap_if)(lambda array, index, old, new: lambda array, index, old, new: swap(array, index, old, new))  # noqa: ARG005
         overload(lowest_bit)(lambda word: lambda word: trailing_zeros(word))  # type: ignore[call-arg]  # noqa: ARG005
         _tier.numba = numba
     return _tier.numba
@@ -157,13 +180,11 @@ def _prefetch_instruction() -> Any:
     from llvmlite import ir
     from numba.core import cgutils, types
     from numba.core.extending import intrinsic
-    from numba.np.arrayobj import make_array
 
     @intrinsic
     def instruction(_typing_context, array, index):
         def generate(context, builder, signature, arguments):
-            data = make_array(signature.args[0])(context, builder, arguments[0]).data
-            address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+            address = builder.bitcast(_address(context, builder, signature, arguments), cgutils.voidptr_t)
             number = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
             function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -175,14 +196,52 @@ def _prefetch_instruction() -> Any:
     return instruction
 
 
-def _compile(function: Callable[..., Any], *, is_inlined: bool) -> Any:
+def _fetch_or_instruction() -> Any:
+    from numba.core.extending import intrinsic
+
+    @intrinsic
+    def instruction(_typing_context, array, index, bits):
+        def generate(context, builder, signature, arguments):
+            given = context.cast(builder, arguments[2], bits, array.dtype)
+            return builder.atomic_rmw("or", _address(context, builder, signature, arguments), given, "seq_cst")
+
+        return array.dtype(array, index, bits), generate
+
+    return instruction
+
+
+def _swap_instruction() -> Any:
+    from numba.core.extending import intrinsic
+
+    @intrinsic
+    def instruction(_typing_context, array, index, expected, value):
+        def generate(context, builder, signature, arguments):
+            was = context.cast(builder, arguments[2], expected, array.dtype)
+            given = context.cast(builder, arguments[3], value, array.dtype)
+            address = _address(context, builder, signature, arguments)
+            found = builder.cmpxchg(address, was, given, "seq_cst", "seq_cst")
+            return builder.extract_value(found, 0)
+
+        return array.dtype(array, index, expected, value), generate
+
+    return instruction
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Where the element is that the first two arguments, an array and an index, stand for."""
+    from numba.np.arrayobj import make_array
+
+    return builder.gep(make_array(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
+
+
+def _compile(function: Callable[..., Any], options: Mapping[str, bool]) -> Any:
     numba = _load_numba()
     with _compiling:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(_cache_folder())
         try:
             is_kept = Path(function.__code__.co_filename).exists()
-            return numba.njit(nogil=True, cache=is_kept, forceinline=is_inlined)(function)
+            return numba.njit(nogil=True, cache=is_kept, **options)(function)
         finally:
             numba.config.CACHE_DIR = before
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.hashing import mix
-from tidelog.kernels.jit import inlined, kernel, lowest_bit
+from tidelog.kernels.jit import inlined, kernel, lowest_bit, prefetch
 from tidelog.kernels.row_table import find_rows, number_rows
 from tidelog.kernels.word_set import EMPTY, insert_words
 
@@ -24,13 +24,17 @@ WAITING_ROOM = 1 << 12
 """Rows that wait until they are looked for together, so that the processor fetches several places at once."""
 
 
+_AHEAD = 8
+"""How many rows before its turn what a row asks for is brought near."""
+
+
 @inlined
 def push_words(first, words, bits, begin, count, entries, cells, width, out, counters):
     """Adds the pair of `first` with each id of the words at `begin` (see `word_rows`) to a set of pairs.
 
     A set with `width` has a bit for each pair, `width` words for each first id; else it is a table of words.
     """
-    if not _has_room(first, words[begin + count - 1], count, entries, cells, width, out, counters):
+    if not has_room(first, words[begin + count - 1], count, entries, cells, width, out, counters):
         return False
     found = counters[FOUND]
     if width:
@@ -40,7 +44,7 @@ def push_words(first, words, bits, begin, count, entries, cells, width, out, cou
             new = bits[at] & ~held
             if new:
                 cells[row + words[at]] = held | new
-                found = _write_pairs(first, words[at], new, out, found)
+                found = write_pairs(first, words[at], new, out, found)
     else:
         used = counters[USED]
         mask = entries.size // 2 - 1
@@ -59,60 +63,20 @@ def push_words(first, words, bits, begin, count, entries, cells, width, out, cou
             new = bits[at] & ~held
             if new:
                 entries[2 * place + 1] = held | new
-                found = _write_pairs(first, words[at], new, out, found)
+                found = write_pairs(first, words[at], new, out, found)
         counters[USED] = used
     counters[FOUND] = found
     return True
 
 
 @inlined
-def push_unknown_words(
-    first, words, bits, begin, count, known_entries, known_cells, known_width, entries, cells, width, out, counters
-):
-    """As `push_words`, without the pairs that another set has already, to which nobody adds meanwhile."""
-    if not _has_room(first, words[begin + count - 1], count, entries, cells, width, out, counters):
-        return False
-    found = counters[FOUND]
-    for at in range(begin, begin + count):
-        new = bits[at] & ~_held_word(first, words[at], known_entries, known_cells, known_width)
-        if new:
-            found = _add_word(first, words[at], new, entries, cells, width, out, found, counters)
-    counters[FOUND] = found
-    return True
-
-
-@inlined
-def _has_room(first, last_word, count, entries, cells, width, out, counters):
+def has_room(first, last_word, count, entries, cells, width, out, counters):
     """Whether a set has room for that many words, of which that is the last."""
     if counters[FOUND] + 64 * np.int64(count) >= out.size:
-        return _lacks(64 * np.int64(count), 0, counters)
+        return lacks(64 * np.int64(count), 0, counters)
     if width:
-        return ((np.int64(first) + 1) * width <= cells.size and last_word < width) or _lacks(0, 0, counters)
-    return counters[USED] + count <= entries.size // 2 - entries.size // 8 or _lacks(0, count, counters)
-
-
-@inlined
-def _add_word(first, word, bits, entries, cells, width, out, found, counters):
-    """Adds the pairs of a word to a set that has room for them; the new number of rows."""
-    if width:
-        place = np.int64(first) * width + word
-        held = cells[place]
-        new = bits & ~held
-        if new:
-            cells[place] = held | new
-            found = _write_pairs(first, word, new, out, found)
-    else:
-        key = np.int64(first) | (np.int64(word) << 38)
-        place = _place_of(key, entries)
-        if entries[place] == EMPTY:
-            entries[place] = key
-            counters[USED] += 1
-        held = entries[place + 1]
-        new = bits & ~held
-        if new:
-            entries[place + 1] = held | new
-            found = _write_pairs(first, word, new, out, found)
-    return found
+        return ((np.int64(first) + 1) * width <= cells.size and last_word < width) or lacks(0, 0, counters)
+    return counters[USED] + count <= entries.size // 2 - entries.size // 8 or lacks(0, count, counters)
 
 
 @inlined
@@ -136,14 +100,14 @@ def _place_of(key, entries):
 
 
 @inlined
-def _lacks(rows, entries, counters):
+def lacks(rows, entries, counters):
     counters[ROWS] = rows
     counters[ENTRIES] = entries
     return False
 
 
 @inlined
-def _write_pairs(first, word, bits, out, found):
+def write_pairs(first, word, bits, out, found):
     while bits:
         out[found] = np.int64(first) | ((np.int64(word) << 38) + (np.int64(lowest_bit(bits)) << 32))
         found += 1
@@ -159,9 +123,9 @@ def push_pair(first, second, entries, cells, width, out, waiting, counters):
         word = second >> 6
         place = np.int64(first) * width + word
         if found + 1 >= out.size:
-            return _lacks(1, 0, counters)
+            return lacks(1, 0, counters)
         if word >= width or place >= cells.size:
-            return _lacks(0, 0, counters)
+            return lacks(0, 0, counters)
         bit = np.int64(1) << (second & 63)
         held = cells[place]
         cells[place] = held | bit
@@ -182,14 +146,14 @@ def settle_pairs(entries, out, waiting, counters):
     """Looks for the pairs that wait in a table of words; False when it must grow first or `out` is too short."""
     count = counters[WAITING]
     if counters[FOUND] + count >= out.size:
-        return _lacks(count, 0, counters)
+        return lacks(count, 0, counters)
     reached, used, found = insert_words(entries, counters[USED], waiting[:count], 0, out, counters[FOUND])
     counters[USED] = used
     counters[FOUND] = found
     for i in range(reached, count):
         waiting[i - reached] = waiting[i]
     counters[WAITING] = count - reached
-    return reached == count or _lacks(0, count - reached, counters)
+    return reached == count or lacks(0, count - reached, counters)
 
 
 @inlined
@@ -197,9 +161,9 @@ def push_id(identity, seen, out, counters):
     """Adds one id to a set of ids."""
     found = counters[FOUND]
     if identity >= seen.size:
-        return _lacks(0, 0, counters)
+        return lacks(0, 0, counters)
     if found + 1 >= out.size:
-        return _lacks(1, 0, counters)
+        return lacks(1, 0, counters)
     counters[DERIVED] += 1
     out[found] = identity
     counters[FOUND] = found + (seen[identity] == 0)
@@ -217,7 +181,7 @@ def settle_rows(slots, rows, waiting, columns, numbers, counters):
         for c in range(columns.size):
             waiting[i - reached, c] = waiting[i, c]
     counters[WAITING] = count - reached
-    return reached == count or _lacks(0, count - reached, counters)
+    return reached == count or lacks(0, count - reached, counters)
 
 
 @inlined
@@ -230,6 +194,26 @@ def has_pair(first, second, entries, cells, width):
 def has_id(identity, seen):
     """Whether a set of ids has this one."""
     return identity < seen.size and seen[identity] != 0
+
+
+@inlined
+def look_ahead(rows, column, row, end, starts, counts, payload):
+    """Has the blocks brought near that the rows behind `row` ask for: where one begins, then its first ids."""
+    if row + 2 * _AHEAD < end:
+        prefetch(starts, rows[row + 2 * _AHEAD, column])
+        prefetch(counts, rows[row + 2 * _AHEAD, column])
+        near = rows[row + _AHEAD, column]
+        if 0 <= near < starts.size:
+            prefetch(payload, np.int64(starts[near]) * payload.shape[1])
+
+
+@inlined
+def is_in_block(identity, payload, low, high):
+    """Whether one of some rows of one column is `identity`."""
+    for at in range(low, high):
+        if payload[at, 0] == identity:
+            return True
+    return False
 
 
 @kernel

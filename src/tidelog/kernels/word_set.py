@@ -106,6 +106,23 @@ def spread_words(entries, bits, stride):
 
 
 @kernel
+def gather_words(cells, width, entries):
+    """Puts each word that has bits into the empty table; `width` words of `cells` for each first id."""
+    mask = entries.size // 2 - 1
+    used = 0
+    for i in range(cells.size):
+        if cells[i]:
+            word = (i // width) | ((i % width) << 38)
+            place = _place_of(word, mask)
+            while entries[2 * place] != EMPTY:
+                place = (place + 1) & mask
+            entries[2 * place] = word
+            entries[2 * place + 1] = cells[i]
+            used += 1
+    return used
+
+
+@kernel
 def move_words(entries, target):
     """Puts all entries into the larger, empty `target`."""
     mask = target.size // 2 - 1

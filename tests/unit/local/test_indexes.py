@@ -44,6 +44,8 @@ def stored(relation, version):
 def looked_up(matches):
     """The rows found for each question; checks the total on the way."""
     assert matches.total == matches.lengths.sum()
+    if not matches.payload.shape[1]:  # rows without columns are counted, not stored
+        return [[()] * length for length in matches.lengths.tolist()]
     return [
         [tuple(row) for row in matches.payload[begin : begin + length].tolist()]
         for begin, length in zip(matches.begins.tolist(), matches.lengths.tolist(), strict=True)

@@ -109,11 +109,13 @@ def answer(text, jobs=1, how=Tier.VECTORISED):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_ways_give_the_same_rows(name, monkeypatch):
     monkeypatch.setattr("tidelog.backends.local.team._WORTH_SHARING", 0)
+    monkeypatch.setattr("tidelog.backends.local.pushing._WORTH_SHARING", 0)
     monkeypatch.setattr("tidelog.backends.local.team._TRIAL", 0)
     found = []
     for form in TIERS:
         with tier(form):
             found += [answer(PROGRAMS[name]), answer(PROGRAMS[name], jobs=2), answer(PROGRAMS[name], how=Tier.PUSH)]
+            found.append(answer(PROGRAMS[name], jobs=2, how=Tier.PUSH))
     assert found[0]
     assert all(each == found[0] for each in found)
 

@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.operands import catch_up
 from tidelog.backends.local.profile import Count, Profile
+from tidelog.backends.local.pushing import PushedCode
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
@@ -127,19 +129,21 @@ class LocalBackend:
         derived: dict[int, int] = {}
         if len(rules) == 1 and self._copies(rules[0]):
             return {rules[0].id: self._store.relations[rules[0].head].count}
-        in_batches = []
-        for rule in rules:
-            code = self._tiers.code(rule)
-            if code is None:
-                in_batches.append(rule)
-            else:
-                evaluation = Evaluation(self._store, rule, survivors, watch)
-                in_batch = partial(self._derive_from, rule, watch)
-                with self._measured(rule, Tier.PUSH) as measured:
-                    measured.derived = code.run(evaluation, in_batch, self._team.threads, self._jobs)
-                derived[rule.id] = derived.get(rule.id, 0) + measured.derived
-        self._derive_in_batches(in_batches, watch, derived)
+        codes = [(rule, self._tiers.code(rule)) for rule in rules]
+        self._push([(rule, code) for rule, code in codes if code is not None], watch, derived)
+        self._derive_in_batches([rule for rule, code in codes if code is None], watch, derived)
         return derived
+
+    def _push(self, rules: Sequence[tuple[RulePlan, PushedCode]], watch: Watch, derived: dict[int, int]) -> None:
+        """Stages what rules derive by their code, and adds the number of rows to `derived`."""
+        threads = self._team.threads
+        catch_up((operand for _, code in rules for operand in code.rule.operands), self._store, threads)
+        for rule, code in rules:
+            evaluation = Evaluation(self._store, rule, survivors, watch)
+            in_batch = partial(self._derive_from, rule, watch)
+            with self._measured(rule, Tier.PUSH) as measured:
+                measured.derived = code.run(evaluation, in_batch, threads, self._jobs)
+            derived[rule.id] = derived.get(rule.id, 0) + measured.derived
 
     def _derive_in_batches(self, rules: Sequence[RulePlan], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive, and adds the number of rows to `derived`."""

@@ -174,12 +174,12 @@ class Index:
             self._rooms, self._olds = self._counts.copy(), self._counts.copy()
 
     def _make_room(self) -> None:
-        """Makes the payload longer by half; what is never written to takes no memory.
+        """Makes the payload four times as long; what is never written to takes no memory.
 
         A block that moves may need more than that: then this is done again.
         """
         rows = self._payload.shape[0]
-        target = np.empty((rows + rows // 2 + _TAIL, self._columns.size), np.int32)
+        target = np.empty((4 * rows + _TAIL, self._columns.size), np.int32)
         target[: self._tail] = self._payload[: self._tail]
         self._payload = target
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.backends.local.closed import ClosedIndex
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.sinks import Arrays
-from tidelog.backends.local.sinks import Sink as RelationSink
 from tidelog.backends.local.store import Store
+from tidelog.backends.local.word_index import WordIndex
 from tidelog.codegen.operands import (
     Blocks,
     ChangedKeys,
@@ -30,29 +32,39 @@ from tidelog.facts.membership import IdSet, PairSet
 from tidelog.plan.nodes import Version
 from tidelog.schema import Kind
 
+_MANY = 1 << 13
+"""Rows that are worth a thread."""
+
 Interned = dict[Kind, npt.NDArray[np.int64]]
 """How many words of each kind there are, while generated code counts them."""
 
 
-def catch_up(operands: Sequence[Operand], store: Store) -> None:
-    """Brings the indexes up to date that the operands read."""
+def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None = None) -> None:
+    """Brings the indexes up to date that the operands read; threads take one each where there is much to do."""
+    few, many = {}, {}
     for operand in operands:
         match operand:
             case Blocks(relation, key):
-                store.index(relation, key).catch_up()
+                index: Index | ClosedIndex | WordIndex = store.index(relation, key)
             case Words(relation, column) | ChangedKeys(relation, column):
-                store.word_index(relation, column).catch_up()
+                index = store.word_index(relation, column)
             case _:
-                pass
+                continue
+        some = few if store.rows(relation, Version.DELTA) < _MANY or threads is None else many
+        some[id(index)] = index
+    for index in few.values():
+        index.catch_up()
+    if threads is not None:
+        list(threads.map(lambda index: index.catch_up(), many.values()))
 
 
-def bind(operands: Sequence[Operand], store: Store, sink: RelationSink, interned: Interned) -> list[Any]:
-    """The arguments that stand for the operands now; they are good until the sink or the tables of values change."""
+def bind(operands: Sequence[Operand], store: Store, lent: Arrays, interned: Interned) -> list[Any]:
+    """The arguments that stand for the operands now, the sink among them what it has lent; they are good until that or
+    the tables of values change."""
     for operand in operands:
         if isinstance(operand, Identity):
             # A constant that has no id yet gets one before the table of ids is handed over.
             store.values.identify_one(operand.kind, operand.value)
-    lent = sink.arrays()
     return [array for operand in operands for array in _arrays(operand, store, lent, interned)]
 
 

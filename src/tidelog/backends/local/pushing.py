@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from time import perf_counter
 from typing import Any
 
 from tidelog.backends.local.evaluation import Evaluation
-from tidelog.backends.local.operands import Interned, bind, catch_up, settle_interned
+from tidelog.backends.local.operands import Interned, bind, settle_interned
+from tidelog.backends.local.shares import RowRoom, Share, Stretch, gather
 from tidelog.backends.local.sinks import Sink, sink_for
 from tidelog.backends.local.store import Store
 from tidelog.codegen.operands import ChangedKeys, NotPushed, PushedRule
 from tidelog.codegen.push_rule import Sharing, push_rule
-from tidelog.facts.relation import Relation
+from tidelog.kernels import jit
 from tidelog.kernels.generated import generated_kernel
 from tidelog.kernels.jit import Kernel
 from tidelog.plan.nodes import RulePlan
@@ -40,59 +42,80 @@ class PushedCode:
     interned: Interned = field(default_factory=dict)
 
     def run(self, evaluation: Evaluation, vectorised: Vectorised, threads: Executor | None, jobs: int) -> int:
-        """Stages what the rule derives; how many rows that were, known ones included."""
+        """Stages what the rule derives, whose operands are up to date; how many rows, known ones included."""
         if threads is None or self.sharing is Sharing.ALONE:
             return self._run_alone(evaluation, vectorised)
         return self._run_together(evaluation, vectorised, threads, jobs)
 
     def _run_alone(self, evaluation: Evaluation, vectorised: Vectorised) -> int:
         store = evaluation.store
-        catch_up(self.rule.operands, store)
         sink = sink_for(store.relations[evaluation.rule.head])
         derived = 0
-        for begin, end in _Pieces(self, self._rows_to_start_from(store)):
+        for begin, end in _Pieces(self, self._rows_to_start_from(store)).after((0, 0)):
             derived += self._push(begin, end, sink, evaluation, vectorised)
         return derived
 
     def _run_together(self, evaluation: Evaluation, vectorised: Vectorised, threads: Executor, jobs: int) -> int:
-        """Each thread has a relation of its own for what is new to it; they are added one after the other."""
+        """Threads push at the same time; whenever the set has no room, all of them stop until it has."""
         store = evaluation.store
-        catch_up(self.rule.operands, store)
         head = store.relations[evaluation.rule.head]
         head.settle()
-        _ = head.membership
         total = self._rows_to_start_from(store)
         jobs = jobs if self.fan_out * total > _WORTH_SHARING else 1
+        # What is not compiled is no single step for other threads: then one share is run after the other.
+        run_all = threads.map if jobs > 1 and jit.is_compiled() else map
         pieces = _Pieces(self, total, jobs)
+        room = RowRoom(head)
+        shares = [Share(room, jobs) for _ in range(jobs)]
         failed: list[int] = []
-
-        def work(_number: int) -> tuple[Relation, int]:
-            own = Relation(head.arity)
-            sink = sink_for(own)
-            derived = 0
-            try:
-                for begin, end in pieces:
-                    derived += self._push(begin, end, sink, evaluation, lambda row, _end: failed.append(row))
-            except BaseException:
-                pieces.stop()
-                raise
-            return own, derived
-
-        done = list(threads.map(work, range(jobs)))
-        for own, _ in done:
-            head.stage(own.rows[: own.count])
-            head.settle()
+        derived = 0
+        work = partial(self._push_share, pieces=pieces, evaluation=evaluation, failed=failed)
+        has_ended = False
+        while not has_ended:
+            room.open()
+            for share in shares:
+                share.open()
+            done = list(run_all(work, shares))
+            derived += sum(each for each, _ in done)
+            gather(room, shares)
+            pieces.go_on()
+            has_ended = all(had_room for _, had_room in done)
         for row in failed:
             vectorised(row, row + 1)
-        all_derived = sum(derived for _, derived in done)
-        self.fan_out = all_derived / max(1, total)
-        return all_derived
+        self.fan_out = derived / max(1, total)
+        return derived
+
+    def _push_share(self, share: Share, pieces: _Pieces, evaluation: Evaluation, failed: list[int]) -> tuple[int, bool]:
+        """Pushes until nothing is left or the set has no room: how many rows were derived, and whether it had room."""
+        derived = 0
+        try:
+            for begin, end in pieces.after(share.piece):
+                share.piece = (begin, end)
+                arguments = bind(self.rule.operands, evaluation.store, share.arrays(), self.interned)
+                while share.piece[0] < end:
+                    reached = int(self.kernel(*arguments, share.piece[0], end))
+                    new = share.derived()
+                    derived += new
+                    evaluation.watch(evaluation.rule, new)
+                    if reached < 0:
+                        failed.append(~reached)
+                    share.piece = (reached if reached >= 0 else ~reached + 1, end)
+                    if 0 <= reached < end:
+                        if not share.make_row_room():
+                            pieces.pause()
+                            return derived, False
+                        arguments = bind(self.rule.operands, evaluation.store, share.arrays(), self.interned)
+            share.settle()
+        except BaseException:
+            pieces.stop()
+            raise
+        return derived, True
 
     def _push(self, begin: int, end: int, sink: Sink, evaluation: Evaluation, vectorised: Vectorised) -> int:
         """Pushes what follows from some of the rows to start from; how many rows were derived."""
         store, position, derived = evaluation.store, begin, 0
         while position < end:
-            arguments = bind(self.rule.operands, store, sink, self.interned)
+            arguments = bind(self.rule.operands, store, sink.arrays(), self.interned)
             reached = int(self.kernel(*arguments, position, end))
             if 0 <= reached < end:
                 sink.make_room()
@@ -121,20 +144,32 @@ class _Pieces:
     def __init__(self, code: PushedCode, total: int, jobs: int = 1) -> None:
         self._code = code
         self._total = total
-        self._most = max(1, total // (4 * jobs)) if jobs > 1 else total
+        self._most = max(1, total // (8 * jobs)) if jobs > 1 else total
         self._taken = 0
+        self._is_paused = False
         self._lock = Lock()
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
+    def after(self, piece: Stretch) -> Iterator[Stretch]:
+        """What is left of a piece, then others until there are none."""
+        begin, end = piece
         while True:
+            if begin < end:
+                started = perf_counter()
+                yield begin, end
+                self._learn(end - begin, perf_counter() - started)
             with self._lock:
                 begin = self._taken
+                if begin >= self._total or self._is_paused:
+                    return
                 self._taken = end = min(self._total, begin + min(self._code.chunk, self._most))
-            if begin >= end:
-                return
-            started = perf_counter()
-            yield begin, end
-            self._learn(end - begin, perf_counter() - started)
+
+    def pause(self) -> None:
+        """Gives out no more pieces until it goes on."""
+        self._is_paused = True
+
+    def go_on(self) -> None:
+        """Gives out the pieces that are left."""
+        self._is_paused = False
 
     def stop(self) -> None:
         """Gives out no more pieces."""
@@ -150,9 +185,11 @@ class _Pieces:
 def code_of(rule: RulePlan, store: Store, sharing: Sharing = Sharing.ALONE) -> PushedCode | NotPushed:
     """The code of a rule, not compiled yet, or why there is none."""
     found = push_rule(rule, StoreSurroundings(store), sharing)
-    if isinstance(found, PushedRule) and found.gives_ids and sharing is Sharing.TOGETHER:
+    if isinstance(found, NotPushed):
+        return found
+    if sharing is Sharing.TOGETHER and (found.gives_ids or store.relations[rule.head].width > 2):
         return code_of(rule, store)
-    return found if isinstance(found, NotPushed) else PushedCode(found, generated_kernel(found.source), sharing)
+    return PushedCode(found, generated_kernel(found.source), sharing)
 
 
 class StoreSurroundings:
@@ -173,3 +210,6 @@ class StoreSurroundings:
     def has_long_rows(self, relation: str, key: int) -> bool:
         """A word holds several ids of a key only if those lie close."""
         return 64 * self._store.relations[relation].size >= self.keys(relation, key) * self.keys(relation, 1 - key)
+
+    def short_column(self, relation: str) -> int | None:
+        return self._store.short_column(relation)

@@ -130,27 +130,19 @@ class Lookup:
 WholeRows: TypeAlias = Callable[[Rows], Mask]
 """Which rows a relation has."""
 
-_SHORT_BLOCK = 64
-
 
 def whole_rows(relation: str, store: Store) -> WholeRows:
-    """A way to look up whole rows of `relation`: its set where it has one, else the blocks of its best column.
-
-    Relations that were only loaded have no set, and making one takes more room than an index. Blocks are read to the
-    end, so none may be long.
-    """
+    """A way to look up whole rows of `relation`."""
     table = store.compact(relation)
     if table is not None:
         return table.contains
-    stored = store.relations[relation]
-    if not stored.has_membership and stored.width > 1:
-        best = max(range(stored.width), key=lambda column: store.distinct(relation, (column,)))
-        index = store.index(relation, (best,))
-        assert isinstance(index, Index)
-        if index.longest() <= _SHORT_BLOCK:
-            others = np.array(index.payload_columns, np.int64)
-            return lambda rows: index.present(rows, np.array([best]), others)
-    return stored.membership.contains
+    short = store.short_column(relation)
+    if short is None:
+        return store.relations[relation].membership.contains
+    index = store.index(relation, (short,))
+    assert isinstance(index, Index)
+    others = np.array(index.payload_columns, np.int64)
+    return lambda rows: index.present(rows, np.array([short]), others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tidelog.plan.nodes import ClosedRelation, Version
 from tidelog.schema import Kind, Schema
 
 _MANY_AGES = 2**30
+_SHORT_BLOCK = 64
 
 
 class Store:
@@ -109,6 +110,19 @@ class Store:
             found = Index(self.relations[relation], key, is_numbered=is_numbered)
             self._indexes[relation, key, is_numbered] = found
         return found
+
+    def short_column(self, relation: str) -> int | None:
+        """The column by which a whole row is best looked for, None if that is the set of rows.
+
+        Relations that were only loaded have no set, and making one takes more room than an index. Blocks are read to
+        the end, so none may be long.
+        """
+        stored = self.relations[relation]
+        if stored.has_membership or stored.width == 1:
+            return None
+        best = max(range(stored.width), key=lambda column: self.distinct(relation, (column,)))
+        index = self.index(relation, (best,))
+        return best if isinstance(index, Index) and index.longest() <= _SHORT_BLOCK else None
 
     def word_index(self, relation: str, key: int) -> WordIndex:
         """The index of a relation of pairs by one column, with words of bits, made when first asked for."""

@@ -1,0 +1,127 @@
+"""Rows that several threads push to one relation at the same time are those of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidelog.backends.local.shares import RowRoom, Share, close_gaps, gather
+from tidelog.facts.relation import Relation
+from tidelog.facts.word_rows import WordRun
+from tidelog.kernels.jit import kernel
+from tidelog.kernels.shared_push import share_id, share_pair, share_words
+from unit.kernels.forms import CAN_COMPILE, tier
+
+THREADS = 2
+
+
+@kernel
+def push_pairs(first, second, entries, cells, width, out, waiting, counters, begin):
+    for i in range(begin, first.size):
+        if not share_pair(first[i], second[i], entries, cells, width, out, waiting, counters):
+            return i
+    return first.size
+
+
+@kernel
+def push_rows(keys, starts, counts, words, bits, entries, cells, width, out, counters, begin):
+    for i in range(begin, keys.size):
+        key = keys[i]
+        if not share_words(key, words, bits, starts[key], counts[key], entries, cells, width, out, counters):
+            return i
+    return keys.size
+
+
+@kernel
+def push_ids(ids, seen, out, counters, begin):
+    for i in range(begin, ids.size):
+        if not share_id(ids[i], seen, out, counters):
+            return i
+    return ids.size
+
+
+def pair_by_pair(rows: np.ndarray) -> Callable[[Share, int], int]:
+    first, second = (np.ascontiguousarray(rows[:, column]) for column in (0, 1))
+    return lambda share, begin: push_pairs(first, second, *share.arrays(), begin)
+
+
+def key_by_key(rows: np.ndarray) -> Callable[[Share, int], int]:
+    run = WordRun(0)
+    run.fill(np.unique(rows, axis=0))
+    keys = np.random.default_rng(int(rows[0, 0])).permutation(run.keys)
+
+    def push(share: Share, begin: int) -> int:
+        entries, cells, width, out, _, counters = share.arrays()
+        return push_rows(keys, run.starts, run.counts, run.words, run.bits, entries, cells, width, out, counters, begin)
+
+    return push
+
+
+def id_by_id(rows: np.ndarray) -> Callable[[Share, int], int]:
+    ids = np.ascontiguousarray(rows[:, 0])
+    return lambda share, begin: push_ids(ids, *share.arrays(), begin)
+
+
+def push_at_once(relation: Relation, pushes: list[Callable[[Share, int], int]], ends: list[int]) -> None:
+    """Pushes with a thread each, as `PushedCode` does."""
+    room = RowRoom(relation)
+    shares = [Share(room, len(pushes)) for _ in pushes]
+    for share, end in zip(shares, ends, strict=True):
+        share.piece = (0, end)
+
+    def work(number: int) -> None:
+        share, push = shares[number], pushes[number]
+        while share.piece[0] < share.piece[1]:
+            share.piece = (int(push(share, share.piece[0])), share.piece[1])
+            if share.piece[0] < share.piece[1] and not share.make_row_room():
+                return
+        share.settle()
+
+    with ThreadPoolExecutor(len(pushes)) as threads:
+        while any(begin < end for begin, end in (share.piece for share in shares)):
+            room.open()
+            for share in shares:
+                share.open()
+            list(threads.map(work, range(len(pushes))))
+            gather(room, shares)
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="what is not compiled is no single step for other threads")
+@pytest.mark.parametrize("ids", [300, 40_000], ids=["bits", "words"])
+@pytest.mark.parametrize("how", [pair_by_pair, key_by_key, id_by_id])
+def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
+    random = np.random.default_rng(ids)
+    known, *given_rows = [random.integers(0, ids, (60_000, 2)).astype(np.int32) for _ in range(1 + THREADS)]
+    given_rows = [np.concatenate([rows, given_rows[0][:30_000]]) for rows in given_rows]
+    width = 1 if how is id_by_id else 2
+    relation = Relation(width)
+    with tier("compiled"):
+        relation.insert(known[:, :width])
+        before = relation.count
+        ends = [len(np.unique(rows[:, 0])) if how is key_by_key else len(rows) for rows in given_rows]
+        push_at_once(relation, [how(rows) for rows in given_rows], ends)
+    found = [tuple(row) for row in relation.rows[: relation.count].tolist()]
+    assert len(found) == len(set(found))
+    assert set(found) == {tuple(row) for row in np.concatenate([known, *given_rows])[:, :width].tolist()}
+    assert {tuple(row) for row in relation.rows[:before].tolist()} == {tuple(row) for row in known[:, :width].tolist()}
+
+
+@given(sizes=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8), begin=st.integers(0, 3))
+def test_closing_gaps_keeps_every_row_once(sizes: list[tuple[int, int]], begin: int) -> None:
+    rows = np.full((begin + sum(gap + size for gap, size in sizes), 1), -1, np.int32)
+    written, at, number = [], begin, 0
+    for gap, size in sizes:
+        at += gap
+        rows[at : at + size, 0] = range(number, number + size)
+        if size:
+            written.append((at, at + size))
+        at, number = at + size, number + size
+    end = close_gaps(rows, begin, written)
+    assert end == begin + number
+    assert sorted(rows[begin:end, 0].tolist()) == list(range(number))
