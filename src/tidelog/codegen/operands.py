@@ -173,7 +173,6 @@ class PushedRule:
     result below 0 is the complement of the number of a row for which an expression has no value.
     """
 
-    name: str
     source: str
     operands: tuple[Operand, ...]
     start: RowsOf | ChangedKeys

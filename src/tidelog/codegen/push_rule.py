@@ -11,17 +11,14 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Protocol
 
+from tidelog.codegen.atoms import Atoms, Surroundings, new_columns, repeats
 from tidelog.codegen.operands import (
     Blocks,
     ChangedKeys,
-    Identity,
-    Known,
     NotPushed,
     PushedRule,
     RowsOf,
-    Scratch,
     Sink,
     Words,
 )
@@ -31,30 +28,6 @@ from tidelog.language.syntax_tree import Comparison, Constant, Term, Variable
 from tidelog.plan.nodes import AGE, Antijoin, Extend, GroupJoin, Project, Range, RulePlan, Scan, Select, Version
 from tidelog.plan.parts import Part, names_of, parts_of
 from tidelog.plan.walk import names_in
-
-
-class Surroundings(Protocol):
-    """What a generator asks about the relations of a program."""
-
-    def width(self, relation: str) -> int:
-        """How many columns the rows of a relation have, 1 for one without any."""
-        ...
-
-    def is_stored(self, relation: str) -> bool:
-        """Whether the rows of a relation are stored, not kept as a closure."""
-        ...
-
-    def keys(self, relation: str, column: int) -> int:
-        """How many different ids stand in a column."""
-        ...
-
-    def has_long_rows(self, relation: str, key: int) -> bool:
-        """Whether a key of a relation of pairs has so many ids that words of bits pay."""
-        ...
-
-    def short_column(self, relation: str) -> int | None:
-        """The column by which a whole row is best looked for: each of its ids has few rows. None if that is the set."""
-        ...
 
 
 class Sharing(Enum):
@@ -93,7 +66,7 @@ class _Generator:
         self._writer = Writer()
         self._terms = Terms(self._writer, rule.kinds)
         self._sink = Sink(rule.head, surroundings.width(rule.head))
-        self._bound: set[str] = set()
+        self._atoms = Atoms(self._writer, surroundings, rule.head)
         self._pushed: _Pushed | None = None
         self._waiting: list[tuple[frozenset[str], Callable[[], None]]] = []
 
@@ -115,7 +88,7 @@ class _Generator:
         names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
         heading = [f"def push({', '.join([*names, 'begin', 'end'])}):", f"    {_as_text(self._rule)!r}"]
         source = "\n".join([*heading, *writer.lines, "    return end", ""])
-        return PushedRule(_name_of(self._rule), source, tuple(writer.operands), start)
+        return PushedRule(source, tuple(writer.operands), start)
 
     def _start(self) -> RowsOf | ChangedKeys:
         """Writes the outermost loop; what it runs over."""
@@ -128,11 +101,11 @@ class _Generator:
             return grouped
         start = RowsOf(scan.relation, scan.version)
         (rows,) = self._writer.operand(start)
-        self._note(scan)
+        self._atoms.note(scan)
         self._writer.open("for row in range(begin, end):")
         places = {number: f"{rows}[row, {number}]" for number in range(len(scan.columns))}
-        self._agree(scan, places)
-        self._bind(scan, places, None)
+        self._atoms.agree(scan, places)
+        self._atoms.bind(scan, places, None)
         self._look_ahead(scan, rows)
         return start
 
@@ -141,8 +114,8 @@ class _Generator:
         following = self._parts[1] if len(self._parts) > 1 else None
         if not isinstance(following, Scan) or not self._surroundings.is_stored(following.relation):
             return
-        key, _ = self._key(following)
-        new = set(self._new_columns(following, key))
+        key, _ = self._atoms.key(following)
+        new = set(new_columns(following, key))
         if len(key) == 1 and following.columns[key[0]] in scan.columns and not new <= {self._last_of_head()}:
             starts, _, counts, payload = self._writer.operand(Blocks(following.relation, key))
             column = scan.columns.index(following.columns[key[0]])
@@ -163,14 +136,14 @@ class _Generator:
             return None
         start = ChangedKeys(scan.relation, key)
         (keys,) = self._writer.operand(start)
-        self._note(scan)
+        self._atoms.note(scan)
         self._writer.open("for row in range(begin, end):")
         variable = self._writer.variable(str(names[key]))
         self._writer.line(f"{variable} = {keys}[row]")
-        self._bound.add(str(names[key]))
+        self._atoms.bound.add(str(names[key]))
         words = Words(scan.relation, key, Version.DELTA)
         if is_pushed:
-            self._bound.add(str(other))
+            self._atoms.bound.add(str(other))
             self._pushed = _Pushed(words, variable)
         elif other is not None and self._is_needed(str(other), self._parts[1:]):
             self._open_later({str(other)}, partial(self._loop_over_ids, _Pushed(words, variable), str(other)))
@@ -208,7 +181,7 @@ class _Generator:
         self._writer.open(f"while {left}:")
         self._writer.line(f"{self._writer.variable(name)} = ({words}[{at}] << 6) + lowest_bit({left})")
         self._writer.line(f"{left} &= {left} - 1")
-        self._bound.add(name)
+        self._atoms.bound.add(name)
 
     def _may_fail(self) -> bool:
         """Whether a row may have no value: then rows are taken one at a time."""
@@ -232,21 +205,21 @@ class _Generator:
         match part:
             case Scan():
                 self._check_scan(part)
-                self._note(part)
+                self._atoms.note(part)
                 self._lookup(part, rest)
             case Antijoin(right=Scan() as scan):
                 self._check_scan(scan)
-                self._note(scan, "not ")
-                self._writer.open(f"if not ({self._presence(scan)}):")
+                self._atoms.note(scan, "not ")
+                self._writer.open(f"if not ({self._atoms.presence(scan)}):")
             case Select(_, condition):
                 self._writer.open(f"if {self._terms.condition(condition)}:")
             case Extend(_, name, value):
                 identity = self._terms.identity(value)
-                if name in self._bound:
+                if name in self._atoms.bound:
                     self._writer.open(f"if {self._writer.variable(name)} == {identity}:")
                 else:
                     self._writer.line(f"{self._writer.variable(name)} = {identity}")
-                    self._bound.add(name)
+                    self._atoms.bound.add(name)
             case GroupJoin():
                 raise Unsayable("an aggregate")
             case Range():
@@ -260,74 +233,12 @@ class _Generator:
         if not self._surroundings.is_stored(scan.relation):
             raise Unsayable(f"'{scan.relation}', which is kept as a closure")
 
-    def _key(self, scan: Scan) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The columns of a scan that are known already, and text for their ids."""
-        columns, texts = [], []
-        for number, column in enumerate(scan.columns):
-            if isinstance(column, Constant):
-                assert column.kind is not None
-                columns.append(number)
-                texts.append(self._writer.operand(Identity(column.kind, column.value))[0])
-            elif column is not None and column in self._bound:
-                columns.append(number)
-                texts.append(self._writer.variable(column))
-        return tuple(columns), tuple(texts)
-
-    def _presence(self, scan: Scan) -> str:
-        """Text for whether a row of the scan agrees with what is bound."""
-        key, texts = self._key(scan)
-        if len(key) == len(scan.columns) and scan.version is Version.FULL:
-            return self._is_known(scan.relation, texts)
-        if not key:
-            (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
-            return f"{rows}.shape[0] > 0"
-        low, high = self._block(scan, key, texts)
-        return f"{low} < {high}"
-
-    def _is_known(self, relation: str, texts: tuple[str, ...]) -> str:
-        width = self._surroundings.width(relation)
-        short = self._surroundings.short_column(relation) if width == 2 else None
-        if short is not None and relation != self._rule.head:
-            low, high = self._block(Scan(relation, (None, None)), (short,), (texts[short],))
-            payload = self._writer.operand(Blocks(relation, (short,)))[3]
-            return self._writer.call("is_in_block", texts[1 - short], payload, low, high)
-        known = self._writer.operand(Known(relation, width))
-        if width == 1:
-            return self._writer.call("has_id", *(texts or ("0",)), *known)
-        if width == 2:
-            return self._writer.call("has_pair", *texts, *known)
-        return f"{self._row_number(texts, known)} >= 0"
-
-    def _row_number(self, texts: tuple[str, ...], numbered: tuple[str, ...]) -> str:
-        """Text for the number of a row among numbered ones."""
-        row, columns, number = self._writer.operand(Scratch(len(texts)))
-        for column, text in enumerate(texts):
-            self._writer.line(f"{row}[0, {column}] = {text}")
-        return self._writer.call("number_of_row", row, *numbered, columns, number)
-
-    def _block(self, scan: Scan, key: tuple[int, ...], texts: tuple[str, ...]) -> tuple[str, str]:
-        """Writes where the rows of a key begin and end; the names of both."""
-        writer = self._writer
-        starts, olds, counts, _, *numbering = writer.operand(Blocks(scan.relation, key))
-        low, high = writer.fresh("low"), writer.fresh("high")
-        group = texts[0]
-        if numbering:
-            group = writer.fresh("group")
-            writer.line(f"{group} = {self._row_number(texts, tuple(numbering))}")
-        writer.line(f"{low} = {high} = np.int64(0)")
-        with writer.block(f"if 0 <= {group} < {starts}.size:"):
-            writer.line(f"{low} = np.int64({starts}[{group}])")
-            writer.line(f"{high} = {low} + {olds if scan.version is Version.OLD else counts}[{group}]")
-            if scan.version is Version.DELTA:
-                writer.line(f"{low} += {olds}[{group}]")
-        return low, high
-
     def _lookup(self, scan: Scan, rest: Sequence[Part]) -> None:
-        key, texts = self._key(scan)
-        new = self._new_columns(scan, key)
-        needed = [name for name in new if self._is_needed(name, rest) or self._repeats(scan, name)]
+        key, texts = self._atoms.key(scan)
+        new = new_columns(scan, key)
+        needed = [name for name in new if self._is_needed(name, rest) or repeats(scan, name)]
         if not needed:
-            self._writer.open(f"if {self._presence(scan)}:")
+            self._writer.open(f"if {self._atoms.presence(scan)}:")
         elif self._can_push(scan, key, needed, rest):
             self._push_later(scan, key[0], texts[0], needed[0])
         elif not key:
@@ -337,7 +248,7 @@ class _Generator:
             pushed = self._words_of(scan, key[0], texts[0])
             self._open_later({needed[0]}, partial(self._loop_over_ids, pushed, needed[0]))
         else:
-            bounds = self._block(scan, key, texts)
+            bounds = self._atoms.block(scan, key, texts)
             payload = self._writer.operand(Blocks(scan.relation, key))[3]
             self._loop_later(scan, bounds, payload, [n for n in range(len(scan.columns)) if n not in key], needed)
 
@@ -350,23 +261,13 @@ class _Generator:
         def loop() -> None:
             at = self._writer.fresh("at")
             self._writer.open(f"for {at} in range({low}, {high}):")
-            self._bind(scan, {column: f"{rows}[{at}, {place}]" for place, column in enumerate(columns)}, needed)
+            self._atoms.bind(scan, {column: f"{rows}[{at}, {place}]" for place, column in enumerate(columns)}, needed)
 
         self._writer.open(f"if {low} < {high}:")
-        if any(self._repeats(scan, name) for name in needed):
+        if any(repeats(scan, name) for name in needed):
             loop()  # a row in which a name has two values is none, whether somebody asks for the name or not
         else:
             self._open_later(set(needed), loop)
-
-    def _new_columns(self, scan: Scan, key: tuple[int, ...]) -> dict[str, int]:
-        return {
-            column: number
-            for number, column in reversed(list(enumerate(scan.columns)))
-            if isinstance(column, str) and number not in key
-        }
-
-    def _repeats(self, scan: Scan, name: str) -> bool:
-        return scan.columns.count(name) > 1
 
     def _is_needed(self, name: str, rest: Sequence[Part]) -> bool:
         return self._is_used(name, rest) or any(name in names_in(term) for term in self._head)
@@ -378,7 +279,7 @@ class _Generator:
             and needed == [self._last_of_head()]
             and len(scan.columns) == 2
             and len(key) == 1
-            and not self._repeats(scan, needed[0])
+            and not repeats(scan, needed[0])
             and not self._is_used(needed[0], rest)
             and scan.version in (Version.FULL, Version.OLD, Version.DELTA)
             and (self._is_recursive(scan.relation) or self._surroundings.has_long_rows(scan.relation, key[0]))
@@ -391,7 +292,7 @@ class _Generator:
         as well.
         """
         self._pushed = self._words_of(scan, key, text)
-        self._bound.add(name)
+        self._atoms.bound.add(name)
 
     def _words_of(self, scan: Scan, key: int, text: str) -> _Pushed:
         """The words of a key; goes on only if there are some."""
@@ -417,30 +318,6 @@ class _Generator:
                 for part in self._parts
             )
         )
-
-    def _agree(self, scan: Scan, places: dict[int, str]) -> None:
-        """Goes on only where constants agree with the row."""
-        conditions = [
-            f"{places[number]} == {self._writer.operand(Identity(column.kind, column.value))[0]}"
-            for number, column in enumerate(scan.columns)
-            if isinstance(column, Constant) and column.kind is not None
-        ]
-        if conditions:
-            self._writer.open(f"if {' and '.join(conditions)}:")
-
-    def _bind(self, scan: Scan, places: dict[int, str], needed: list[str] | None) -> None:
-        """Gives the new names of a scan their values; goes on only where repeated names agree."""
-        conditions = []
-        for number, place in places.items():
-            column = scan.columns[number]
-            if isinstance(column, str) and (needed is None or column in needed):
-                if column in self._bound:
-                    conditions.append(f"{place} == {self._writer.variable(column)}")
-                else:
-                    self._bound.add(column)
-                    self._writer.line(f"{self._writer.variable(column)} = {place}")
-        if conditions:
-            self._writer.open(f"if {' and '.join(conditions)}:")
 
     def _emit(self) -> None:
         """Writes what happens to a row that has passed everything."""
@@ -477,12 +354,6 @@ class _Generator:
         self._writer.line(f"if not {call}:")
         self._writer.line("    return row")
 
-    def _note(self, scan: Scan, before: str = "") -> None:
-        """Says in the text which atom the lines below are for."""
-        columns = ", ".join("_" if column is None else _column_text(column) for column in scan.columns)
-        version = "" if scan.version is Version.FULL else f", {scan.version.value}"
-        self._writer.line(f"# {before}{scan.relation}({columns}){version}")
-
 
 def _is_plain(part: Extend | Select) -> bool:
     """Whether a part has a value for every row."""
@@ -493,10 +364,6 @@ def _is_plain(part: Extend | Select) -> bool:
             return isinstance(left, Variable | Constant) and isinstance(right, Variable | Constant)
         case _:
             return False
-
-
-def _name_of(rule: RulePlan) -> str:
-    return f"rule {rule.id} of {rule.span}"
 
 
 def _as_text(rule: RulePlan) -> str:
@@ -512,7 +379,3 @@ def _term_text(term: Term) -> str:
             return repr(value)
         case _:
             return "…"
-
-
-def _column_text(column: str | Constant) -> str:
-    return column if isinstance(column, str) else repr(column.value)

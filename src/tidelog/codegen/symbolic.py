@@ -15,9 +15,6 @@ from tidelog.language.syntax_tree import Constant
 from tidelog.plan.nodes import Scan
 from tidelog.schema import Kind, Value
 
-SPELLED = {"#": "_", "@": "at", "?": "q", "~": "t", ".": "o"}
-"""How letters that no identifier of Python has are spelled in one."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramVariable:
@@ -26,12 +23,6 @@ class ProgramVariable:
     owner: str  # the label of the rule that sets it, or `_p`: then it is a column of p, and every rule for p sets it
     name: str  # the name in that rule, or of that column
     kind: Kind  # what its values are made of
-
-    @property
-    def identifier(self) -> str:
-        """A name for Python source, different for different variables."""
-        name = self.name if self.name.isidentifier() else f"0{self.name}"
-        return "".join(SPELLED.get(letter, letter) for letter in f"v{self.owner}_{name}")
 
     def __str__(self) -> str:
         return f"v{self.owner}_{self.name}"

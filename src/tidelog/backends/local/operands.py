@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ from tidelog.facts.membership import IdSet, PairSet
 from tidelog.plan.nodes import Version
 from tidelog.schema import Kind
 
+AnyIndex: TypeAlias = Index | ClosedIndex | WordIndex
+
 _MANY = 1 << 13
 """Rows that are worth a thread."""
 
@@ -41,11 +43,12 @@ Interned = dict[Kind, npt.NDArray[np.int64]]
 
 def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None = None) -> None:
     """Brings the indexes up to date that the operands read; threads take one each where there is much to do."""
-    few, many = {}, {}
+    few: dict[int, AnyIndex] = {}
+    many: dict[int, AnyIndex] = {}
     for operand in operands:
         match operand:
             case Blocks(relation, key):
-                index: Index | ClosedIndex | WordIndex = store.index(relation, key)
+                index: AnyIndex = store.index(relation, key)
             case Words(relation, column) | ChangedKeys(relation, column):
                 index = store.word_index(relation, column)
             case _:
