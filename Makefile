@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/runtime.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 CODE := src tests benchmarks
-COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local
+COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local tests/unit/activation
 COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test test-local test-spark faults soak check bench fmt lock clean
+.PHONY: demo test test-local test-spark faults soak check bench bench-yield fmt lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(RUNTIME)  ## set everything up and run a real program
@@ -41,6 +41,9 @@ check: $(DEVELOPMENT)  ## style, types and the direction of imports
 
 bench: $(DEVELOPMENT)  ## the benchmark table, against DuckDB in the same run
 	$(BIN)/python -m benchmarks
+
+bench-yield: $(DEVELOPMENT)  ## what watched rules touch beside other indexes, and tuples per second
+	$(BIN)/python -m benchmarks yield
 
 fmt: $(DEVELOPMENT)  ## put the code into the house format
 	$(BIN)/ruff check --fix $(CODE) examples

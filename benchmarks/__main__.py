@@ -1,5 +1,7 @@
 """`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes,
-`queries` for questions with constants, `push` for generated code, `spark` for rules on Spark beside a loop."""
+`queries` for questions with constants, `push` for generated code, `push-pipeline` for the memory it saves, `tiers`
+for what compiling costs, `yield` for watched rules, `production` for rules that act, `late-news` for what
+comes too late for them, `spark` for rules on Spark beside a loop."""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CalledProcessError
 
-from benchmarks import push, queries, updates
+from benchmarks import production_late, production_networks, push, push_pipeline, queries, tiers, updates, yield_tables
 from benchmarks.measure import SYSTEMS
 from benchmarks.runner import TIDELOG, Settings, run_all
 from benchmarks.startup import measure_startup
@@ -19,18 +21,16 @@ from benchmarks.table import main_table, order_line, ready_table, startup_table
 from benchmarks.workloads import ALL, DEFAULT_DATA, WORKLOADS
 
 START_UP = "startup"
+TABLES = (updates, queries, push, push_pipeline, tiers, yield_tables, production_networks, production_late)
 PEERS = [system for system in SYSTEMS if system != TIDELOG]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 when a run failed or two systems did not agree."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == [updates.NAME]:
-        return updates.main(given[1:])
-    if given[:1] == [queries.NAME]:
-        return queries.main(given[1:])
-    if given[:1] == [push.NAME]:
-        return push.main(given[1:])
+    for table in TABLES:
+        if given[:1] == [table.NAME]:
+            return table.main(given[1:])
     if given[:1] == ["spark"]:
         from benchmarks import spark  # loads PySpark
 
@@ -66,7 +66,8 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Measures Tidelog beside its peers.",
         epilog=f"`python -m benchmarks {updates.NAME} --help`: what changes cost beside starting over; "
         f"`{queries.NAME} --help`: what questions cost beside deriving everything; "
-        f"`{push.NAME} --help`: generated code beside batches.",
+        f"`{push.NAME} --help`: generated code beside batches; "
+        f"`{yield_tables.NAME} --help`: watched rules beside other indexes.",
     )
     parser.add_argument(
         "names",

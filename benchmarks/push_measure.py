@@ -1,7 +1,7 @@
 """One measurement of a tier: a workload evaluated in a process of its own.
 
-`python -m benchmarks.push_measure TIER WORKLOAD THREADS FACTS` prints it as JSON. The workload runs twice: the first
-run compiles or loads the code of its rules, the second counts.
+`python -m benchmarks.push_measure TIER WORKLOAD THREADS FACTS [once]` prints it as JSON. Unless it is to run `once`,
+the workload runs twice: the first run compiles or loads the code of its rules, the second counts.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def run(workload: Workload, folder: Path, threads: int, tier: tidelog.Tier) -> T
 
 
 def main(arguments: list[str]) -> None:
-    tier, workload, threads, facts = arguments
+    tier, workload, threads, facts, *once = arguments
     use_compiled()
-    for _ in range(2):
+    for _ in range(1 if once else 2):
         timed = run(WORKLOADS[workload], Path(facts), int(threads), tidelog.Tier(tier))
     print(json.dumps(asdict(timed)))
 

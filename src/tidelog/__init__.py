@@ -16,6 +16,7 @@ from tidelog.errors import (
     EvaluationError,
     InputError,
     LimitError,
+    OscillationError,
     OutputError,
     ProgramError,
     TidelogError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tidelog.checking import check_program as check
     from tidelog.connectors.protocol import CSV as CSV
     from tidelog.connectors.protocol import Options as Options
+    from tidelog.facts.chain import ChainRecord as ChainRecord
     from tidelog.language.embedded import anything as anything
     from tidelog.language.embedded import cast as cast
     from tidelog.language.embedded import count as count
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
     from tidelog.world.delta import Delta as Delta
     from tidelog.world.delta import RelationDelta as RelationDelta
     from tidelog.world.subscriptions import Subscription as Subscription
+    from tidelog.world.watches import OnError as OnError
+    from tidelog.world.watches import Watch as Watch
+    from tidelog.world.watches import WatchMatch as WatchMatch
     from tidelog.world.worlds import Hypothetical as Hypothetical
 
 __version__ = "0.1.0"
@@ -63,6 +68,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "anything": ("tidelog.language.embedded", "anything"),
     "cast": ("tidelog.language.embedded", "cast"),
+    "ChainRecord": ("tidelog.facts.chain", "ChainRecord"),
     "check": ("tidelog.checking", "check_program"),
     "CheckedProgram": ("tidelog.analysis.checked", "CheckedProgram"),
     "count": ("tidelog.language.embedded", "count"),
@@ -76,6 +82,7 @@ _HOMES = {
     "max_": ("tidelog.language.embedded", "max_"),
     "mean": ("tidelog.language.embedded", "mean"),
     "min_": ("tidelog.language.embedded", "min_"),
+    "OnError": ("tidelog.world.watches", "OnError"),
     "open": ("tidelog.session", "open_session"),
     "Options": ("tidelog.connectors.protocol", "Options"),
     "parse": ("tidelog.language.parser", "parse"),
@@ -93,11 +100,14 @@ _HOMES = {
     "Tier": ("tidelog.backends.protocol", "Tier"),
     "unsigned": ("tidelog.language.embedded", "unsigned"),
     "variables": ("tidelog.language.embedded", "variables"),
+    "Watch": ("tidelog.world.watches", "Watch"),
+    "WatchMatch": ("tidelog.world.watches", "WatchMatch"),
 }
 
 __all__ = [
     "anything",
     "cast",
+    "ChainRecord",
     "check",
     "CheckedProgram",
     "count",
@@ -114,8 +124,10 @@ __all__ = [
     "max_",
     "mean",
     "min_",
+    "OnError",
     "open",
     "Options",
+    "OscillationError",
     "OutputError",
     "parse",
     "parse_file",
@@ -135,6 +147,8 @@ __all__ = [
     "unsigned",
     "UsageError",
     "variables",
+    "Watch",
+    "WatchMatch",
 ]
 
 

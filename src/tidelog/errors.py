@@ -6,6 +6,7 @@ TidelogError
 ├── OutputError         an answer cannot be written
 ├── EvaluationError     a rule has no value for some row (division by zero, overflow)
 ├── LimitError          a limit on rounds, rows, time or memory was reached
+│   └── OscillationError  production rules came back to a state they had been in, and would do so for ever
 ├── StateError          the state of a pipeline cannot be read or written: damaged, newer, of another program
 │   └── ConflictError   another writer committed first; nothing was changed
 └── UsageError          a call that cannot be taken: unknown relation, wrong arity, closed session
@@ -37,7 +38,8 @@ class Note:
 class Diagnostic:
     """One finding about a program: what, where, and what to do.
 
-    Codes: D1xx syntax, D2xx names, D3xx types, D4xx safety, D5xx strata, D6xx warnings.
+    Codes: D1xx syntax, D2xx names, D3xx types, D4xx safety, D5xx strata, D6xx warnings, D7xx rules that act, D8xx
+    rules that are watched.
     """
 
     code: str
@@ -98,6 +100,10 @@ class LimitError(TidelogError):
     """A limit was reached; the message names the rule or relation and how to raise the limit."""
 
     exit_code = 5
+
+
+class OscillationError(LimitError):
+    """Production rules came back to a state they had been in; the message shows the firings that lead there."""
 
 
 class StateError(TidelogError):

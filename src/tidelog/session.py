@@ -11,6 +11,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
+from tidelog.activation.watch_text import read_watch
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.profile import Profile
@@ -30,6 +31,7 @@ from tidelog.world.delta import Delta
 from tidelog.world.history import History
 from tidelog.world.model import Model, Step
 from tidelog.world.subscriptions import Callback, Subscription, Subscriptions, tell_taken_back
+from tidelog.world.watches import OnError, OnMatch, Watch, Watches
 from tidelog.world.worlds import World
 
 CHANGES_KEPT = 100
@@ -39,7 +41,7 @@ def open_session(
     program: Program | CheckedProgram | str,
     *,
     jobs: int = 1,
-    tier: Tier = Tier.VECTORISED,
+    tier: Tier = Tier.AUTO,
     profile: bool = False,
     limits: Limits = Limits(),  # noqa: B008  frozen
     observer: Observer = SILENT,
@@ -94,6 +96,7 @@ class Session(World):
         self._history = History(history)
         self._profile = profile
         self._subscriptions = Subscriptions()
+        self._watches = Watches()
 
     def load(self, relation: str, path: str | Path, options: Options = PLAIN) -> int:
         """Adds the facts of a file, in the format its suffix names, and returns how many were new."""
@@ -146,11 +149,25 @@ class Session(World):
         self._model.materialize()
         return self._subscriptions.add(relation, callback)
 
+    def watch(self, rule: str, on_match: OnMatch, *, on_error: OnError = OnError.STOP) -> Watch:
+        """Calls `on_match` with each row of the head of `rule` that begins or ends, after the change it follows from.
+
+        The rule reads relations of the program, derived ones too; its head needs no declaration. Everything is computed
+        first, and what holds already does not begin. The change stays applied when a callback raises.
+        """
+        self._check_readable()
+        if not callable(on_match):
+            raise UsageError(f"expected a function that takes a match, found {type(on_match).__name__}")
+        text = read_watch(rule, self.program)
+        self._model.materialize()
+        return self._watches.add(text, on_match, on_error, self._schema, self._model.table)
+
     def undo(self) -> Delta:
         """What taking the last change back did. Each change after the first read is one step, that of rules too."""
         self._check_changeable()
         delta, _ = self._carry_out(self._history.to_undo().inverse())
         self._history.undone()
+        self._watches.tell(delta)
         return delta
 
     def redo(self) -> Delta:
@@ -158,6 +175,7 @@ class Session(World):
         self._check_changeable()
         delta, _ = self._carry_out(self._history.to_redo())
         self._history.redone()
+        self._watches.tell(delta)
         return delta
 
     def close(self) -> None:
@@ -183,6 +201,7 @@ class Session(World):
     def _commit(self, step: Step) -> Delta:
         delta, outcome = self._carry_out(step)
         self._history.add(step.done(outcome))
+        self._watches.tell(delta)
         return delta
 
     def _carry_out(self, step: Step) -> tuple[Delta, Outcome]:

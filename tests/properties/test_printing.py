@@ -1,5 +1,7 @@
 """Printing and formatting keep the program: for random programs, and random layouts of their text."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,9 +24,13 @@ from tidelog.language.syntax_tree import (
     DirectiveKind,
     OrderHint,
     Pragma,
+    Precedence,
+    ProductionDeclaration,
     Program,
     RelationDeclaration,
     Rule,
+    Semantics,
+    Sign,
     Test,
     Truth,
     TypeDeclaration,
@@ -109,6 +115,19 @@ RULES = st.builds(
     st.one_of(st.just(()), bodies(TERMS)),
     st.one_of(st.none(), st.builds(OrderHint, ORDERS.map(tuple))),
 )
+NAMES = st.lists(WORDS, max_size=2).map(tuple)
+PRECEDENCES = st.builds(Precedence, WORDS | st.just(""), st.none() | st.integers(-9, 9), NAMES, NAMES).filter(
+    lambda given: given != Precedence()
+)
+
+
+@st.composite
+def production_rules(draw: st.DrawFn) -> Rule:
+    rule = draw(RULES)
+    signs = tuple(draw(st.sampled_from(Sign)) for _ in rule.heads)
+    return replace(rule, signs=signs, precedence=draw(st.none() | PRECEDENCES))
+
+
 PLAIN_QUALIFIERS = [word for word in QUALIFIERS if word not in ("input", "output", "printsize")]
 ITEMS = st.one_of(
     st.builds(
@@ -126,8 +145,11 @@ ITEMS = st.one_of(
         st.lists(st.tuples(WORDS, TEXTS), max_size=2).map(tuple),
     ),
     st.builds(Pragma, TEXTS, TEXTS),
+    st.builds(ProductionDeclaration, st.sampled_from(Semantics)),
+    st.builds(ProductionDeclaration, st.just(Semantics.INSTANCE), st.booleans()),
     RULES,
     RULES,
+    production_rules(),
 )
 PROGRAMS = st.deferred(lambda: st.builds(Program, st.lists(ITEMS, max_size=4).map(tuple)))
 

@@ -1,1 +1,1 @@
-"""Takes a change, returns the rules it can make fire. Empty so far: the yield index, its baselines and the agenda."""
+"""Takes tuples as they come and go, returns the matches of watched rules that begin and end with each of them."""

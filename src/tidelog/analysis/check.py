@@ -14,6 +14,7 @@ from tidelog.analysis.equivalences import equivalence_rules
 from tidelog.analysis.kinds import TypedRule, fit_constant, infer_kinds
 from tidelog.analysis.names import Names, check_names
 from tidelog.analysis.normalize import normalize
+from tidelog.analysis.production import check_production, production_rules
 from tidelog.analysis.scopes import as_written, name_apart
 from tidelog.analysis.strata import stratify
 from tidelog.analysis.subtypes import check_subtypes
@@ -49,11 +50,15 @@ def _check(program: Program) -> CheckedProgram:
     typed, kind_mistakes = _check_kinds(names, types)
     pairs = list(zip(names.rules, typed, strict=True))
     simple, safety_mistakes = normalize(pairs, names.schemas, names.inlined)
+    productions = production_rules(names.rules, simple)
+    acting = {rule.id for rule in names.rules if rule.signs}
+    simple = [rule for rule in simple if rule.id not in acting]
     simple += equivalence_rules(names.declarations.values(), names.schemas)
     directives = tuple(program.directives)
     inputs = frozenset(name for part in directives if part.kind is DirectiveKind.INPUT for name in part.relations)
     strata, cycles = stratify(simple, names.schemas, inputs)
-    mistakes = _once([*type_mistakes, *name_mistakes, *kind_mistakes, *safety_mistakes, *cycles])
+    misuses = check_production(program, names.declarations)
+    mistakes = _once([*type_mistakes, *name_mistakes, *kind_mistakes, *safety_mistakes, *cycles, *misuses])
     if mistakes:
         raise ProgramError(mistakes, dict(program.texts))
     warnings = find_warnings(names, [part.rule for part in typed], directives, strata)
@@ -66,6 +71,8 @@ def _check(program: Program) -> CheckedProgram:
         size_limits=_size_limits(directives),
         pragmas=tuple(program.pragmas),
         warnings=tuple(sorted(_once(warnings), key=lambda finding: finding.span)),
+        productions=productions,
+        semantics=next(program.productions, None),
     )
 
 
@@ -99,7 +106,7 @@ def _check_kinds(names: Names, types: TypeTable) -> tuple[list[TypedRule], list[
 
 def _typed_fact(rule: Rule, kinds: Mapping[str, tuple[Kind, ...]]) -> TypedRule | None:
     """A fact of fitting constants with kinds filled in; None leaves the rule to the inference."""
-    if len(rule.heads) != 1:
+    if len(rule.heads) != 1 or rule.signs:
         return None
     head = rule.heads[0]
     arguments = tuple(map(_fitted, head.arguments, kinds[head.relation]))

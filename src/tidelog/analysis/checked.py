@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tidelog.errors import Diagnostic
-from tidelog.language.syntax_tree import Atom, Directive, Literal, OrderHint, Pragma, Program
+from tidelog.language.syntax_tree import (
+    Atom,
+    Directive,
+    Literal,
+    OrderHint,
+    Pragma,
+    ProductionDeclaration,
+    Program,
+    Sign,
+)
 from tidelog.schema import Kind, Schema
 from tidelog.span import Span
 
@@ -65,11 +74,38 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedHead:
+    """What a production rule does with the rows of an atom."""
+
+    sign: Sign
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class ProductionRule:
+    """A rule that acts. `bodies` are its alternatives in simple form, one of which must hold; `kinds` as in SimpleRule.
+
+    `variables` are those that an instance of the rule binds: the named ones outside aggregates, as the body has them in
+    text order. `over` has the ids of the rules that it has priority over. `name` is the one given, or counts the rule.
+    """
+
+    id: int
+    name: str
+    heads: tuple[SignedHead, ...]
+    bodies: tuple[tuple[Literal, ...], ...]
+    variables: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    over: frozenset[int]
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedProgram:
     """A program without errors.
 
     `program` is as written, with kinds filled in; `strata` hold the same rules in simple form. Facts of the text are
-    simple rules with an empty body.
+    simple rules with an empty body. Production rules are in `productions` instead, and fire as `semantics` says.
     """
 
     program: Program
@@ -80,6 +116,8 @@ class CheckedProgram:
     size_limits: Mapping[str, int]
     pragmas: tuple[Pragma, ...]
     warnings: tuple[Diagnostic, ...]
+    productions: tuple[ProductionRule, ...] = ()
+    semantics: ProductionDeclaration | None = None
 
     @property
     def texts(self) -> Mapping[str, str]:

@@ -20,6 +20,7 @@ from tidelog.language.syntax_tree import (
     Literal,
     Negation,
     Rule,
+    Sign,
     Term,
     Test,
     Variable,
@@ -107,7 +108,13 @@ def _empty_relations(names: Names, directives: Sequence[Directive], strata: Sequ
                     f"add '.input {atom.relation}', or insert rows from Python",
                     Note("declared here", names.declarations[atom.relation].span),
                 )
-    yield from _rules_that_never_fire(_possibly_filled(inputs, strata), strata)
+    inserted = {
+        head.relation
+        for rule in names.rules
+        for sign, head in zip(rule.signs, rule.heads, strict=False)
+        if sign is Sign.INSERT
+    }
+    yield from _rules_that_never_fire(_possibly_filled(inputs | inserted, strata), strata)
 
 
 def _possibly_filled(inputs: set[str], strata: Sequence[Stratum]) -> set[str]:

@@ -40,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     checked = read_runnable(arguments.program)
+    if checked.productions:
+        raise UsageError(
+            "tidelog apply keeps derived rows true, and this program has production rules\n"
+            "  hint: put the changes into the facts and use tidelog run, or db.apply(…) and db.run() in Python"
+        )
     check_outputs(checked, Path(arguments.output))
     changes = [(name, read(name, checked, arguments)) for name in named(checked, arguments)]
     with evaluation(checked, arguments) as session:

@@ -12,6 +12,7 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Tier
 from tidelog.cli.progress import show_progress
 from tidelog.maintain.protocol import Limits, Observer
+from tidelog.production.semantics import OnFiring
 from tidelog.session import Session, open_session
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -24,9 +25,9 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tier",
         choices=[tier.value for tier in Tier],
-        default=Tier.VECTORISED.value,
-        help="how rules run: as batches of rows (vectorised, the default), by code compiled for each (push), or auto, "
-        "which starts with batches and compiles what takes long",
+        default=Tier.AUTO.value,
+        help="how rules run: as batches of rows (vectorised), by code compiled for each (push), or auto, the default: "
+        "batches to start with, and code for what takes long",
     )
     limits = parser.add_argument_group("limits", "Evaluation stops with exit code 5 where one is reached.")
     limits.add_argument(
@@ -47,12 +48,19 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def evaluation(checked: CheckedProgram, arguments: argparse.Namespace) -> Iterator[Session]:
-    """A session over the program and the facts that `arguments` name, showing progress while it computes."""
+def evaluation(
+    checked: CheckedProgram, arguments: argparse.Namespace, on_firing: OnFiring | None = None
+) -> Iterator[Session]:
+    """A session over the program and the facts that `arguments` name, showing progress while it computes.
+
+    Its production rules have been run; `on_firing` hears of each firing.
+    """
     with ExitStack() as ending:
         with show_progress() as observer:
             session = ending.enter_context(opened(checked, arguments, observer))
             session.load_inputs(arguments.facts)
+            if checked.productions:
+                session.run(on_firing)
             session.materialize()
         yield session
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.cli.programs import add_program, read_checked
+from tidelog.cli.rule_codes import Nothing, rule_codes
+from tidelog.codegen.operands import NotPushed
 from tidelog.maintain.protocol import Silent
 from tidelog.plan.lower import lower
 from tidelog.plan.modules import with_modules
@@ -37,9 +39,23 @@ def run(arguments: argparse.Namespace) -> int:
     checked = read_checked(arguments.program)
     orders = orders_on_facts(checked, arguments.facts) if arguments.facts is not None else {}
     print(print_plan(map_rules(optimize(lower(checked)), lambda rule: ordered(rule, orders))))
+    batches = print_batches(checked)
+    if batches:
+        print(f"\n{batches}")
     if arguments.engine == "spark":
         print(f"\n{print_reductions(checked)}")
     return 0
+
+
+def print_batches(checked: CheckedProgram) -> str:
+    """Which rules have no code of their own, and why."""
+    reasons = {
+        f"  {rule.span.line}: {' '.join(rule.text.split())}  ({code.reason})": None
+        for _, codes in rule_codes(checked)
+        for rule, code in codes
+        if isinstance(code, NotPushed) and not code.needs_none
+    }
+    return "\n".join(["as batches in every tier", *reasons]) if reasons else ""
 
 
 def print_reductions(checked: CheckedProgram) -> str:
@@ -87,13 +103,3 @@ def ordered(rule: RulePlan, orders: dict[RuleVersion, Node]) -> RulePlan:
     if rule.order is not None:
         return replace(rule, node=order_joins(rule.node, Nothing(), rule.order))
     return rule
-
-
-class Nothing:
-    """Statistics of relations about which nothing is known."""
-
-    def rows(self, relation: str, version: Version) -> int:  # noqa: ARG002
-        return 1
-
-    def distinct(self, relation: str, columns: tuple[int, ...]) -> int:  # noqa: ARG002
-        return 1

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     rewritten = rewrite(checked, question, given)
     if arguments.show_rewriting:
         print(explanation(rewritten, both_ends(Sources.of(checked, given), question), question))
-    elif arguments.everything or isinstance(rewritten, Unhelpful):
+    elif arguments.everything or checked.productions or isinstance(rewritten, Unhelpful):
         with evaluation(checked, arguments) as session:
             show(session.query(arguments.query), arguments.header)
     else:

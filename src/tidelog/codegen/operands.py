@@ -190,6 +190,7 @@ class PushedRule:
 
 @dataclass(frozen=True, slots=True)
 class NotPushed:
-    """Why there is no code for a rule."""
+    """Why there is no code for a rule. Some need none."""
 
     reason: str
+    needs_none: bool = False

@@ -40,6 +40,8 @@ class Sharing(Enum):
 
 def push_rule(rule: RulePlan, surroundings: Surroundings, sharing: Sharing = Sharing.ALONE) -> PushedRule | NotPushed:
     """The code of a rule, or why there is none."""
+    if _is_copy(rule):
+        return NotPushed("no code for a copy of one relation, which is one step already", needs_none=True)
     try:
         return _Generator(rule, surroundings, sharing).generate()
     except Unsayable as reason:
@@ -73,8 +75,6 @@ class _Generator:
     def generate(self) -> PushedRule:
         if not self._surroundings.is_stored(self._rule.head):
             raise Unsayable("a head that is kept as a closure")
-        if len(self._parts) == 1 and all(isinstance(term, Variable) for term in self._head):
-            raise Unsayable("a copy of one relation, which is one step already")
         start = self._start()
         for number, part in enumerate(self._parts[1:], start=1):
             self._open_loops(names_of(part))
@@ -353,6 +353,16 @@ class _Generator:
     def _stop_unless(self, call: str) -> None:
         self._writer.line(f"if not {call}:")
         self._writer.line("    return row")
+
+
+def _is_copy(rule: RulePlan) -> bool:
+    """Whether a rule reads one relation and computes nothing."""
+    node = rule.node
+    return (
+        isinstance(node, Project)
+        and len(parts_of(node.input)) == 1
+        and all(isinstance(term, Variable) for term in node.columns)
+    )
 
 
 def _is_plain(part: Extend | Select) -> bool:

@@ -7,6 +7,7 @@ reads what to compile from its input, as JSON.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -84,6 +85,8 @@ def _said_of(forms: Sequence[Form]) -> str:
 
 
 def main() -> None:
+    with suppress(AttributeError, OSError):  # Windows has no nice
+        os.nice(19)  # who waits for answers comes first
     for source, forms in json.load(sys.stdin):
         compile_here(source, forms)
 

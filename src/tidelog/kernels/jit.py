@@ -70,6 +70,11 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function)
 
 
+def lean(function: Callable[P, R]) -> Kernel[P, R]:
+    """As `kernel`, for what is called often inside others and makes no arrays of its own."""
+    return Kernel(function, _LEAN)
+
+
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
     """As `kernel`, for what is called so often inside others that the call would cost more than the work. It makes no
     arrays of its own."""
@@ -79,7 +84,8 @@ def inlined(function: Callable[P, R]) -> Kernel[P, R]:
 def kernel_from(source: str, name: str, namespace: Mapping[str, object]) -> Kernel[..., Any]:
     """The function `name` of a source text as a kernel; `namespace` has the other kernels that it calls.
 
-    It makes no arrays of its own. The text is kept beside the compiled code, so that another process finds both, and a debugger the lines.
+    It makes no arrays of its own. The text is kept beside the compiled code, so that another process finds both, and a
+    debugger the lines.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     path = _cache_folder() / f"tidelog_{name}_{digest}.py"

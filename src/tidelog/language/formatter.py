@@ -98,7 +98,11 @@ def pieces(tokens: list[Token]) -> Iterator[Piece]:
 def ends_before(piece: Piece, token: Token) -> bool:
     """Whether `piece` is complete and `token` begins the next one."""
     first, last = piece.first, piece.last
+    if last.kind == "." and token.kind == "[":
+        return False
     if token.kind == DIRECTIVE or first.kind in (HASH_LINE, COMMENT) or last.kind == ".":
+        return True
+    if last.kind == "]" and piece.is_clause:
         return True
     new_line = token.line > last.end_line
     if first.kind == DIRECTIVE:

@@ -7,6 +7,7 @@ from tidelog.language.cursor import Cursor, SyntaxFailure, describe
 from tidelog.language.lexer import DIRECTIVE, END, NAME, NUMBER, STRING, Token, decode_string
 from tidelog.language.logic import disjunction, negate
 from tidelog.language.numbers import read_number
+from tidelog.language.parse_precedence import parse_precedence, parse_sign, signs_of
 from tidelog.language.syntax_tree import (
     Aggregate,
     AggregateFunction,
@@ -44,8 +45,10 @@ COMPARISON_OPERATORS = {operator.value: operator for operator in ComparisonOpera
 def parse_clause(cursor: Cursor, identity: int) -> Rule | None:
     """The fact or rule at the cursor, with its `.plan`; None where it is of a kind that is not supported yet."""
     first = cursor.token
+    signs = [parse_sign(cursor)]
     heads = [parse_atom(cursor)]
     while cursor.accept(","):
+        signs.append(parse_sign(cursor))
         heads.append(parse_atom(cursor))
     body: tuple[Literal, ...] = ()
     if cursor.token.kind == "<=":
@@ -56,8 +59,9 @@ def parse_clause(cursor: Cursor, identity: int) -> Rule | None:
         body = parse_body(cursor)
     end_clause(cursor)
     span = cursor.since(first)
+    precedence = parse_precedence(cursor) if cursor.token.kind == "[" else None
     plan = parse_plan(cursor) if cursor.token.text == ".plan" else None
-    return Rule(tuple(heads), body, plan, span, identity)
+    return Rule(tuple(heads), body, plan, span, identity, signs_of(cursor, signs, span), precedence)
 
 
 def end_clause(cursor: Cursor) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tidelog.errors import Diagnostic
 from tidelog.language.cursor import Cursor
 from tidelog.language.lexer import DIRECTIVE, END, NAME, NUMBER, STRING, Token, decode_string
+from tidelog.language.parse_precedence import parse_production
 from tidelog.language.syntax_tree import (
     AttributeDeclaration,
     Directive,
@@ -239,6 +240,7 @@ PARSERS: dict[str, Callable[[Cursor, Token], list[Item]]] = {
     "printsize": parse_relation_directive,
     "limitsize": parse_relation_directive,
     "pragma": parse_pragma,
+    "production": parse_production,
     "plan": misplaced_plan,
 }
 

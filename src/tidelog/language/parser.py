@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tidelog.errors import InputError, ProgramError
@@ -14,7 +15,16 @@ from tidelog.language.lexer import DIRECTIVE, END, NAME
 from tidelog.language.parse_clauses import parse_atom, parse_clause, skip_clause
 from tidelog.language.parse_items import parse_directive
 from tidelog.language.preprocessor import preprocess
-from tidelog.language.syntax_tree import Atom, Constant, Item, Program, Variable, Wildcard
+from tidelog.language.syntax_tree import (
+    Atom,
+    Constant,
+    Item,
+    ProductionDeclaration,
+    Program,
+    Semantics,
+    Variable,
+    Wildcard,
+)
 
 
 def parse(text: str, file: str = "<text>", include_folders: Sequence[Path] = ()) -> Program:
@@ -31,7 +41,7 @@ def parse(text: str, file: str = "<text>", include_folders: Sequence[Path] = ())
 
 
 def parse_file(path: str | Path, include_folders: Sequence[Path] = ()) -> Program:
-    """The program that stands in the file at `path`."""
+    """The program in the file at `path`; where its name ends in `.production`, `.production set` need not be said."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -39,7 +49,10 @@ def parse_file(path: str | Path, include_folders: Sequence[Path] = ()) -> Progra
         raise InputError(message, str(path)) from error
     except OSError as error:
         raise InputError(f"the program cannot be read: {error.strerror or error}", str(path)) from error
-    return parse(text, str(path), include_folders)
+    program = parse(text, str(path), include_folders)
+    if Path(path).suffix == ".production" and not any(program.productions):
+        return replace(program, items=(ProductionDeclaration(Semantics.SET), *program.items))
+    return program
 
 
 def parse_query(text: str) -> Atom:
@@ -123,7 +136,7 @@ def check_start(cursor: Cursor) -> None:
     """Raises when no clause can begin with the token at the cursor."""
     token = cursor.token
     match token.kind:
-        case "name":
+        case "name" | "+" | "-":
             return
         case ".":
             raise cursor.failure("D125", "this '.' ends nothing", token.span, "remove it")
@@ -136,7 +149,7 @@ def check_start(cursor: Cursor) -> None:
             hint = "write the head before ':-'"
             raise cursor.failure("D123", "this rule has no head", token.span, hint)
         case "!":
-            hint = "only literals of a body are negated"
+            hint = "only literals of a body are negated; a rule that deletes has a head such as -p(x)"
             raise cursor.failure("D124", "a head cannot be negated", token.span, hint)
         case _:
             raise cursor.unexpected("a fact, a rule or a directive", "a clause begins with the name of a relation")

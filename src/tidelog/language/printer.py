@@ -19,6 +19,8 @@ from tidelog.language.syntax_tree import (
     Negation,
     OrderHint,
     Pragma,
+    Precedence,
+    ProductionDeclaration,
     Program,
     RelationDeclaration,
     Rule,
@@ -58,6 +60,8 @@ def print_item(item: Item) -> str:
             return f".{kind.value} {', '.join(relations)}" + (f"({given})" if given else "")
         case Pragma(name, value):
             return f".pragma {print_string(name)}" + (f" {print_string(value)}" if value else "")
+        case ProductionDeclaration(semantics, refraction):
+            return f".production {semantics.value}" + (" refraction" if refraction else "")
         case Rule():
             return print_rule(item)
         case _:
@@ -65,11 +69,24 @@ def print_item(item: Item) -> str:
 
 
 def print_rule(rule: Rule) -> str:
-    """The text of `rule`, with its '.' and its `.plan`."""
-    text = ", ".join(print_literal(head) for head in rule.heads)
+    """The text of `rule`, with its '.', its precedence and its `.plan`."""
+    signs = [sign.value for sign in rule.signs] or [""] * len(rule.heads)
+    text = ", ".join(sign + print_literal(head) for sign, head in zip(signs, rule.heads, strict=True))
     if rule.body:
         text += f" :- {print_body(rule.body)}"
-    return f"{text}." + ("" if rule.plan is None else f"\n{print_plan(rule.plan)}")
+    text += "."
+    if rule.precedence is not None:
+        text += f" {print_precedence(rule.precedence)}"
+    return text + ("" if rule.plan is None else f"\n{print_plan(rule.plan)}")
+
+
+def print_precedence(precedence: Precedence) -> str:
+    """`[name a, priority 10, before b, after c]`"""
+    parts = [f"name {precedence.name}"] if precedence.name else []
+    parts += [] if precedence.priority is None else [f"priority {precedence.priority}"]
+    parts += [f"before {name}" for name in precedence.before]
+    parts += [f"after {name}" for name in precedence.after]
+    return f"[{', '.join(parts)}]"
 
 
 def print_plan(plan: OrderHint) -> str:

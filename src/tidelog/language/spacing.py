@@ -50,7 +50,7 @@ def is_glued(before: Token | None, previous: Token, token: Token) -> bool:
         return False
     if token.kind in (")", "]", ",", ";", ".") or previous.kind in ("(", "[", "!"):
         return True
-    if previous.kind == "-" and not ends_operand(before):
+    if previous.kind in ("-", "+") and not ends_operand(before):
         return True
     return token.kind == "(" and previous.kind == NAME and opens_arguments(previous, token)
 

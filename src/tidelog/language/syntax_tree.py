@@ -234,18 +234,57 @@ class OrderHint:
     span: Span = _span()
 
 
+class Semantics(Enum):
+    """How production rules fire: all instances of one rule, one instance, or all instances of all rules at a time."""
+
+    SET = "set"
+    INSTANCE = "instance"
+    PARALLEL = "parallel"
+
+
+@dataclass(frozen=True, slots=True)
+class ProductionDeclaration:
+    """`.production instance refraction`: the program has rules that act, and this is how they fire."""
+
+    semantics: Semantics
+    refraction: bool = False
+    span: Span = _span()
+
+
+class Sign(Enum):
+    INSERT = "+"
+    DELETE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """`[name a, priority 10, before b, after c]`: what a production rule is called and which rules it goes before.
+
+    `priority` is None where none is written, which counts as 0."""
+
+    name: str = ""
+    priority: int | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    span: Span = _span()
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`head, … :- body.`; a fact has an empty body. `id` counts the rules of a program from 1 in text order."""
+    """`head, … :- body.`; a fact has an empty body. `id` counts the rules of a program from 1 in text order.
+
+    A production rule has a sign for each head, every other rule has none."""
 
     heads: tuple[Atom, ...]
     body: tuple[Literal, ...] = ()
     plan: OrderHint | None = None
     span: Span = _span()
     id: int = field(default=0, compare=False)
+    signs: tuple[Sign, ...] = ()
+    precedence: Precedence | None = None
 
 
-Item: TypeAlias = RelationDeclaration | TypeDeclaration | Directive | Pragma | Rule
+Item: TypeAlias = RelationDeclaration | TypeDeclaration | Directive | Pragma | ProductionDeclaration | Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +309,10 @@ class Program:
     @property
     def pragmas(self) -> Iterator[Pragma]:
         return (item for item in self.items if isinstance(item, Pragma))
+
+    @property
+    def productions(self) -> Iterator[ProductionDeclaration]:
+        return (item for item in self.items if isinstance(item, ProductionDeclaration))
 
     @property
     def rules(self) -> Iterator[Rule]:

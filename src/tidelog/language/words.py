@@ -15,6 +15,7 @@ DIRECTIVES = (
     "printsize",
     "limitsize",
     "pragma",
+    "production",
     "plan",
 )
 

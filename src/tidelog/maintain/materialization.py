@@ -102,6 +102,19 @@ class Materialization:
         """Brings a change about, all of it or, when there is an error, nothing."""
         return self._outcome(change, *self._take_in(change))
 
+    def exchange(self, nets: Mapping[str, Net]) -> Mapping[str, Net]:
+        """Brings about what came and went in relations that no rule derives, all of it or, on an error, nothing.
+
+        Returns what is not as it was, by relation. Closures are computed by their rules: it is not for modules.
+        """
+        journal = Journal(self._backend)
+        try:
+            self._update(nets, journal)
+        except BaseException:
+            self._distrusted |= journal.take_back()
+            raise
+        return journal.nets
+
     def replace_program(self, checked: CheckedProgram) -> Outcome:
         """Takes another program with the same explicit facts, as far as it has their relations.
 

@@ -17,6 +17,7 @@ from tidelog.backends.spark.ahead import reducing
 from tidelog.backends.spark.arrow_frames import frame_of_table
 from tidelog.backends.spark.backend import SparkBackend
 from tidelog.backends.spark.kept_rows import keep_now
+from tidelog.errors import UsageError
 from tidelog.facts.change import Change, Outcome, net_change
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.pipeline.arrow_rows import errors_told, to_arrow
@@ -125,6 +126,11 @@ def start_engine(
     reduction: Strategy | None,
 ) -> Engine:
     """An engine of that tier, without facts but those of the program's text."""
+    if checked.productions:
+        raise UsageError(
+            "production rules do not run in a pipeline yet, and this program has some\n"
+            "  hint: run them with tidelog run, or with db.run() in Python, and give the pipeline what they leave"
+        )
     choices: list[Reduction] = []
 
     def model_over(backend: Backend) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -13,10 +13,15 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.analysis.magic import Unhelpful
 from tidelog.backends.protocol import Backend
 from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
+from tidelog.facts.chain import Chains
 from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
+from tidelog.production.cycle import run_rules
+from tidelog.production.semantics import OnFiring, Result
+from tidelog.production.support import relations_needed
+from tidelog.world.late_news import LateNews, is_revisable
 from tidelog.world.questions import Questions
 
 
@@ -56,6 +61,10 @@ class Model:
         self.rule_ids = count(1 + max((rule.id for rule in checked.program.rules), default=0))
         self._materialization: Materialization | None = Materialization(checked, backend, limits, observer, maintenance)
         self._questions = Questions(checked, backend, limits, observer, maintenance)
+        self._backend = backend
+        self._limits = limits
+        self.read_chains: Callable[[], Chains] = Chains
+        self._late_news: LateNews | None = None
         self._closed = ""
 
     def load(self, relation: str, rows: pa.Table) -> int:
@@ -71,8 +80,39 @@ class Model:
         self.materialize()
         with _errors_told(step.after):
             outcome = self._apply(step.change) if step.before is step.after else self._take_to_other_rules(step)
+        if self._late_news is not None and (step.before is not step.after or self._late_news.concerns(step.change)):
+            self._late_news = None
         self.checked = step.after
         return outcome
+
+    @contextmanager
+    def rules_run(self, on_firing: OnFiring | None) -> Iterator[Result]:
+        """What the production rules would do to the explicit facts until none is firable, for a block that does it."""
+        checked, backend = self.checked, self._backend
+        given = {name: self.materialization.explicit(name) for name in relations_needed(checked)}
+        with _errors_told(checked):
+            result = run_rules(checked, backend.fresh(checked.schemas), given, limits=self._limits, on_firing=on_firing)
+        yield result
+        self.read_chains = lambda: result.chains
+        if is_revisable(checked):
+            self._late_news = LateNews(
+                checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas)
+            )
+
+    @contextmanager
+    def rules_revised(self, change: Change, at: int) -> Iterator[Result]:
+        """What news of a cycle of the last run changes about its end, for a block that brings it about."""
+        late_news = self._late_news
+        if late_news is None:
+            raise UsageError(self._why_not_revisable())
+        with _errors_told(self.checked):
+            result, revised = late_news.revised(change, at)
+        try:
+            yield result
+            self.read_chains, late_news = revised.history, revised
+        finally:
+            # The block brought it about, or took it back: either way the facts are what the run left.
+            self._late_news = late_news
 
     def take_back(self, step: Step) -> None:
         """Undoes a step that was done. A session that cannot be brought back is closed: its answers would be wrong."""
@@ -132,6 +172,14 @@ class Model:
         self.check_open()
         assert self._materialization is not None
         return self._materialization
+
+    def _why_not_revisable(self) -> str:
+        if not is_revisable(self.checked):
+            return "at= is for runs of parallel production rules: the program does not say .production parallel"
+        return (
+            "there is no run that late news could revise: none was made, or facts or rules were changed since\n"
+            "  hint: call run() first; without at, a change is one of the facts as they are now"
+        )
 
     def _apply(self, change: Change) -> Outcome:
         return self.materialization.apply(change)

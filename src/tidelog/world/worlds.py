@@ -9,11 +9,13 @@ from types import MappingProxyType, TracebackType
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.connectors.frames import to_table
 from tidelog.errors import UsageError
+from tidelog.facts.chain import ChainRecord
 from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Program
+from tidelog.production.semantics import OnFiring
 from tidelog.query import answers, parse_question, schema_of, with_kinds
 from tidelog.relation_view import RelationView
-from tidelog.schema import Schema
+from tidelog.schema import Row, Schema
 from tidelog.world.change_block import ChangeBlock, Rows, RowsByRelation, change_of
 from tidelog.world.delta import Counts, Delta, counts_of
 from tidelog.world.model import Model, Step
@@ -86,9 +88,34 @@ class World(ABC):
             return self._model.unload(relation, table)
         return self._apply(Change(retracted={relation: table})).counts.retracted
 
-    def apply(self, *, insert: RowsByRelation = NONE, retract: RowsByRelation = NONE) -> Delta:
-        """What inserting and retracting these rows, by relation, did: all of it together or nothing."""
-        return self._apply(change_of(insert, retract, self._schema))
+    def apply(self, *, insert: RowsByRelation = NONE, retract: RowsByRelation = NONE, at: int | None = None) -> Delta:
+        """What inserting and retracting these rows, by relation, did: all of it together or nothing.
+
+        With `at` it is late news for the last `run` of parallel production rules: of the facts that it started from
+        (0), or of one of its cycles. Everything becomes what a run from the start with that news leads to.
+        """
+        change = change_of(insert, retract, self._schema)
+        if at is None:
+            return self._apply(change)
+        self._check_changeable()
+        with self._model.rules_revised(change, at) as result:
+            return self._apply(Change(result.came, result.went))
+
+    def run(self, on_firing: OnFiring | None = None) -> Delta:
+        """What the production rules did, fired until none of them is firable: one change, or on an error none.
+
+        `on_firing` is told of each firing while they run: which rules, for which instances, what came and what went.
+        """
+        self._check_changeable()
+        with self._model.rules_run(on_firing) as result:
+            return self._apply(Change(result.came, result.went))
+
+    def history(self, relation: str, row: Row) -> tuple[ChainRecord, ...]:
+        """When the fact came and went in the last `run`, and by which rules; the first record is how it was before.
+
+        Without a record, no rule has changed anything about it.
+        """
+        return self._model.read_chains().chain(relation, to_table([row], self._schema(relation)))
 
     def change(self) -> ChangeBlock:
         """A block that collects insertions and retractions: `with db.change() as change:`"""

@@ -42,7 +42,7 @@ class LocalBackend:
     """`Backend` in this process. `jobs` is how many threads share the work of a round, `tier` how rules run."""
 
     def __init__(
-        self, schemas: Mapping[str, Schema], jobs: int = 1, tier: Tier = Tier.VECTORISED, profile: Profile | None = None
+        self, schemas: Mapping[str, Schema], jobs: int = 1, tier: Tier = Tier.AUTO, profile: Profile | None = None
     ) -> None:
         self._profile = profile
         self._schemas = dict(schemas)

@@ -16,7 +16,7 @@ from tidelog.kernels import jit
 from tidelog.kernels.generated import compile_elsewhere, compile_here, is_on_disk
 from tidelog.plan.nodes import Node, RulePlan
 
-WORTH_COMPILING = 0.25
+WORTH_COMPILING = 0.5
 """Seconds that a rule has taken as batches when its code is compiled."""
 
 WORTH_LOADING = 0.02

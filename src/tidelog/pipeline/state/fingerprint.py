@@ -35,6 +35,6 @@ def _meaning(item: Item) -> str:
     """The text of an item without hints on how to run it."""
     match item:
         case Rule(heads, body):
-            return print_item(Rule(heads, body))
+            return print_item(Rule(heads, body, signs=item.signs, precedence=item.precedence))
         case _:
             return print_item(item)

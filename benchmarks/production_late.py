@@ -1,0 +1,164 @@
+"""`python -m benchmarks late-news`: late news for production rules beside running again.
+
+Runs of 50 iterations; one random fact of the input is retracted late and inserted again. Median seconds of 100 such
+revisions, beside a run from the start as `db.run()` makes it and one that keeps chains, and what chains take beside the
+facts after 100 iterations: rows and bytes of ids.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
+
+from benchmarks.table import markdown
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.local.backend import LocalBackend
+from tidelog.checking import check_program
+from tidelog.connectors.frames import to_table
+from tidelog.facts.change import Change
+from tidelog.language.parser import parse
+from tidelog.maintain.protocol import Limits
+from tidelog.plan.nodes import Version
+from tidelog.production import run_rules
+from tidelog.production.incr_update import revise
+from tidelog.production.late_run import LateRun
+from tidelog.schema import Row
+
+NAME = "late-news"
+
+SPREAD = """
+.production parallel
+.decl meets(x: number, y: number)
+.decl sick(x: number)
+.decl well(x: number)
++sick(y), -well(y) :- sick(x), meets(x, y), well(y).
+"""
+REACH = """
+.production parallel
+.decl edge(x: number, y: number)
+.decl path(x: number, y: number)
++path(x, y) :- edge(x, y).
++path(x, z) :- path(x, y), edge(y, z).
+"""
+JOBS = """
+.production parallel
+.decl job(x: number, n: number)
+.decl last(n: number)
+.decl tick(n: number)
+.decl done(x: number)
++tick(n + 1), -tick(n) :- tick(n), last(m), n < m.
++done(x), -job(x, n) :- job(x, n), tick(n).
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, facts for it, and the relation of which one fact comes late."""
+
+    name: str
+    text: str
+    facts: dict[str, list[Row]]
+    late: str
+
+    @property
+    def checked(self) -> CheckedProgram:
+        return check_program(parse(self.text))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0; prints both tables."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures late news.")
+    parser.add_argument("--size", type=int, default=5000, help="facts that an iteration has to do with")
+    parser.add_argument("--news", type=int, default=100, help="revisions of which the median is taken")
+    options = parser.parse_args(arguments)
+    print(markdown(*times(cases(options.size, 50), options.news)))
+    print(markdown(*memory(cases(options.size, 100))))
+    return 0
+
+
+def cases(size: int, iterations: int) -> list[Case]:
+    """Runs of so many iterations."""
+    choose = random.Random(7)
+    layers = [range(layer * size, (layer + 1) * size) for layer in range(iterations + 1)]
+    meets = [(x, choose.choice(after)) for at, after in pairwise(layers) for x in at for _ in "ab"]
+    well = [(x,) for layer in layers[1:] for x in layer]
+    roads = max(size // 50, 1)
+    edges = [(road * 1000 + x, road * 1000 + x + 1) for road in range(roads) for x in range(iterations - 1)]
+    jobs = [(x, n) for n, layer in enumerate(layers[:iterations]) for x in layer]
+    return [
+        Case("spread", SPREAD, {"meets": meets, "sick": [(x,) for x in layers[0]], "well": well}, "meets"),
+        Case("reach", REACH, {"edge": edges, "path": []}, "edge"),
+        Case("jobs", JOBS, {"job": jobs, "last": [(iterations - 1,)], "tick": [(0,)], "done": []}, "job"),
+    ]
+
+
+def times(some: Sequence[Case], news: int) -> tuple[list[str], list[list[str]]]:
+    """Seconds of late news and of running again, by program."""
+    rows = []
+    for case in some:
+        checked = case.checked
+        again = min(_seconds_of_run(case, checked) for _ in range(3))
+        started = perf_counter()
+        run = _late_run(case, checked)
+        with_chains = perf_counter() - started
+        cycles = run.cycles
+        seconds = sorted(_seconds_of_news(case, run, news))
+        middle = median(seconds)
+        figures = [f"{again:.3f}", f"{with_chains:.3f}", f"{middle:.4f}", f"{seconds[-1]:.4f}"]
+        rows.append([case.name, str(cycles), *figures, f"1/{again / middle:.0f}", f"1/{with_chains / middle:.0f}"])
+    header = ["program", "iterations", "run again", "with chains", "late news", "slowest", "ratio", "to with chains"]
+    return header, rows
+
+
+def memory(some: Sequence[Case]) -> tuple[list[str], list[list[str]]]:
+    """Rows and bytes of chains and facts, by program."""
+    rows = []
+    for case in some:
+        run = _late_run(case, case.checked)
+        sizes = run.backend.statistics()
+        if run.may_have_timelines:
+            revise(run, Change(), 0)  # the first news makes room for all facts that were ever there
+        facts = records = fact_bytes = chain_bytes = 0
+        for name in run.chains:
+            arity = run.schemas[name].arity
+            held, kept = sizes.rows(name, Version.FULL), sizes.rows(f"{name}@records", Version.FULL)
+            changed = sum(len(nets[name].came) + len(nets[name].went) for nets in run.nets if name in nets)
+            facts, records = facts + held, records + kept + changed
+            fact_bytes += 4 * arity * held
+            ever = (
+                sizes.rows(f"{name}@ever", Version.FULL) if run.ever_there and name in run.ever_there.relations else 0
+            )
+            chain_bytes += 4 * (arity + 2) * kept + 4 * arity * (changed + ever)
+        row = [case.name, run.cycles, facts, records, fact_bytes, chain_bytes, f"{chain_bytes / fact_bytes:.1f}"]
+        rows.append([str(each) for each in row])
+    return ["program", "iterations", "facts", "records", "bytes of facts", "bytes of chains", "ratio"], rows
+
+
+def _seconds_of_run(case: Case, checked: CheckedProgram) -> float:
+    tables = {name: to_table(rows, checked.schemas[name]) for name, rows in case.facts.items()}
+    started = perf_counter()
+    run_rules(checked, LocalBackend(checked.schemas), tables)
+    return perf_counter() - started
+
+
+def _late_run(case: Case, checked: CheckedProgram) -> LateRun:
+    tables = {name: to_table(rows, checked.schemas[name]) for name, rows in case.facts.items()}
+    return LateRun(checked, LocalBackend(checked.schemas), tables, Limits())
+
+
+def _seconds_of_news(case: Case, run: LateRun, news: int) -> list[float]:
+    """The time of each revision, by turns one that retracts a fact and one that inserts it again."""
+    choose = random.Random(11)
+    seconds = []
+    for _ in range(news // 2):
+        rows = {case.late: to_table([choose.choice(case.facts[case.late])], run.schemas[case.late])}
+        for change in (Change(retracted=rows), Change(inserted=rows)):
+            started = perf_counter()
+            revise(run, change, 0)
+            seconds.append(perf_counter() - started)
+    return seconds

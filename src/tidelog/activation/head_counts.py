@@ -1,0 +1,56 @@
+"""Takes matches, returns those with which a row of a head begins or ends: the first that gives it and the last."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.activation.protocol import Matches
+from tidelog.activation.table_room import empty_tables, known_relations, widened, with_room_for_tuples
+from tidelog.kernels.watch_heads import count_heads
+from tidelog.kernels.watch_tables import COUNT, FIRST, WIDTH
+
+
+class HeadCounts:
+    """How many matches give each row of each watch. A watch has one rule or several, like a relation."""
+
+    def __init__(self) -> None:
+        self._tables = empty_tables(1)
+        self._counts = np.zeros(0, np.int64)
+        self._known = known_relations(0, 1)
+        self._watches: list[int] = []
+
+    def add_watch(self, width: int) -> int:
+        """The number of a new watch whose rows have `width` columns."""
+        self._tables = widened(self._tables, width)
+        before = self._known
+        self._known = known_relations(len(before) + 1, self._tables.cells.shape[1])
+        self._known[:-1, [WIDTH, FIRST, COUNT]] = before[:, [WIDTH, FIRST, COUNT]]
+        self._known[-1, WIDTH] = width
+        return len(before)
+
+    def add_rule(self, watch: int) -> None:
+        """Says that the next rule of the index gives rows to `watch`."""
+        self._watches.append(watch)
+
+    def count(self, matches: Matches) -> Matches:
+        """The matches with which a row begins or ends; `rules` says which watch it is."""
+        kept = np.zeros(len(matches), np.bool_)
+        watches = np.array(self._watches, np.int32)
+        reached = 0
+        while reached < len(matches):
+            self._make_room(1)
+            reached = count_heads(
+                *(*self._tables, self._known, self._counts, watches),
+                *(matches.rules, matches.arrivals, matches.signs, matches.heads, reached, kept),
+            )
+            if reached < len(matches):
+                same = matches.arrivals[reached:] == matches.arrivals[reached]
+                self._make_room(int(np.count_nonzero(same)))
+        return Matches(watches[matches.rules[kept]], matches.arrivals[kept], matches.signs[kept], matches.heads[kept])
+
+    def _make_room(self, rows: int) -> None:
+        self._tables = with_room_for_tuples(self._tables, rows)
+        if self._counts.size < self._tables.links.shape[0]:
+            counts = np.zeros(self._tables.links.shape[0], np.int64)
+            counts[: self._counts.size] = self._counts
+            self._counts = counts

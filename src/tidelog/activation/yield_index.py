@@ -1,0 +1,207 @@
+"""The yield index: takes tuples, returns the matches they begin and end, in one step with indexing them.
+
+The work is done by `kernels.watch_apply`; here tables are made, grown and read. `docs/algorithms/yield-index.md` maps
+the paper to this.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.activation.codes import CodeArray, Codes
+from tidelog.activation.elements import Place, constrained_places
+from tidelog.activation.protocol import Accesses, Arrivals, IndexSize, Matches
+from tidelog.activation.rule_tables import Location, RuleTables
+from tidelog.activation.table_room import (
+    empty_tables,
+    known_relations,
+    widened,
+    with_room_for_entries,
+    with_room_for_tuples,
+)
+from tidelog.activation.watch_rule import WatchRule
+from tidelog.kernels import jit
+from tidelog.kernels import watch_join as join
+from tidelog.kernels import watch_tables as tables
+from tidelog.kernels.watch_apply import activate_stored, apply_arrivals, index_stored
+from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, NONE, PAGES, SLOTS, WIDTH, hold_entry
+from tidelog.language.syntax_tree import Constant
+from tidelog.schema import Kind, Schema
+
+_MATCHES = 64
+
+
+class YieldIndex:
+    """One data index for each constrained column, shared by all rules, which meet in its entries."""
+
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
+        self.relations: dict[str, int] = {}
+        self.schemas: list[Schema] = []
+        self.rules: list[WatchRule] = []
+        self._pages: list[tuple[Kind, int]] = []
+        self._rule_tables = RuleTables()
+        self.tables = empty_tables(1)
+        self.known = known_relations(0, 1)
+        self._program, self._space = _nothing_to_do(), np.zeros((join.SPACE, 1), np.int64)
+        self._is_stale = False
+        self._to_index: set[int] = set()
+        self._statistics = np.zeros((0, join.STATISTICS), np.int64)
+
+    def add_relation(self, schema: Schema) -> int:
+        """The number of a relation whose tuples will arrive; the one it has if it is known."""
+        if schema.relation not in self.relations:
+            self.relations[schema.relation] = len(self.relations)
+            self.schemas.append(schema)
+            self._make_place(schema.arity)
+            self._is_stale = True
+        return self.relations[schema.relation]
+
+    def add_rule(self, rule: WatchRule) -> int:
+        """The number of a rule to watch; the tuples stored by now are indexed in the columns that are new with it."""
+        for place in sorted(constrained_places(rule)):
+            self._index(rule, place)
+        where = Location(
+            self.relations,
+            lambda constant: self._codes.of_value(constant.value, _kind(constant)),
+            lambda place, constant: self._hold(rule, place, constant),
+        )
+        number = self._rule_tables.add(rule, where)
+        self.rules.append(rule)
+        self._to_index |= {self.relations[name] for name in rule.relations}
+        self._statistics = np.concatenate([self._statistics, np.zeros((1, join.STATISTICS), np.int64)])
+        self._is_stale = True
+        return number
+
+    def remove_rule(self, rule: int) -> None:
+        """Ends a rule: tuples do not reach it any more. The columns that it constrained stay indexed."""
+        self._rule_tables.remove(rule)
+        self._is_stale = True
+
+    def apply(self, arrivals: Arrivals) -> Matches:
+        """The matches that begin and end with each of the arrivals, which are taken one after the other."""
+        jit.work(arrivals.relations.size)
+        if self._is_stale:
+            self._refresh()
+        marks, heads = self._no_matches()
+        reached = 0
+        while True:
+            reached, marks, heads = apply_arrivals(
+                *(*self.tables, self.known, self._program, self._space, self._statistics),
+                *(arrivals.relations, arrivals.signs, arrivals.rows, reached, marks, heads),
+            )
+            if reached == arrivals.relations.size:
+                return self._matches(marks, heads)
+            self._grow()
+
+    def matches(self, rule: int) -> Matches:
+        """Every match of a rule that there is now."""
+        if self._is_stale:
+            self._refresh()
+        occurrence, relation = self._rule_tables.first_occurrence(rule, len(self.relations))
+        jit.work(int(self.known[relation, COUNT]))
+        marks, heads = activate_stored(
+            *(*self.tables, self.known, self._program, self._space, self._statistics),
+            *(occurrence, relation, *self._no_matches()),
+        )
+        return self._matches(marks, heads)
+
+    def accesses(self) -> Accesses:
+        """What all arrivals have touched so far."""
+        sums = self._statistics.sum(axis=0)
+        totals = self.tables.totals
+        return Accesses(
+            searches=int(totals[tables.SEARCHES] + sums[join.RULE_SEARCHES]),
+            entries=int(totals[tables.ENTRIES_READ] + sums[join.RULE_ENTRIES_READ]),
+            tuples=int(sums[join.TUPLES_READ]),
+        )
+
+    def size(self) -> IndexSize:
+        """How large the index is now; bytes count room for more too."""
+        stored = self.tables
+        numbers = np.flatnonzero(stored.links[: stored.totals[tables.MADE_TUPLES], 0] != NONE)
+        under = int(np.count_nonzero(stored.links[numbers, HOMES : HOMES + self.width] != NONE))
+        kept = stored.links.nbytes + stored.keys.nbytes + stored.entries.nbytes + stored.entry_finder.nbytes
+        return IndexSize(int(stored.totals[tables.ENTRIES]) + under, kept)
+
+    @property
+    def width(self) -> int:
+        """The columns of the widest relation."""
+        return int(self.tables.cells.shape[1])
+
+    @property
+    def statistics(self) -> npt.NDArray[np.int64]:
+        """What was counted for each rule, at the places that `kernels.watch_join` names."""
+        return self._statistics
+
+    def _index(self, rule: WatchRule, place: Place) -> None:
+        """Gives a column a page and a slot."""
+        relation = self.relations[rule.literals[place.literal].relation]
+        if self.known[relation, PAGES + place.column] != NONE:
+            return
+        kind = self.schemas[relation].kinds[place.column]
+        page = max((at for at, found in enumerate(self._pages) if found[0] is kind), default=NONE)
+        if page == NONE or self._pages[page][1] == SLOTS:
+            page = len(self._pages)
+            self._pages.append((kind, 0))
+        self.known[relation, PAGES + place.column] = page
+        self.known[relation, PAGES + self.width + place.column] = self._pages[page][1]
+        self._pages[page] = (kind, self._pages[page][1] + 1)
+
+    def _hold(self, rule: WatchRule, place: Place, constant: Constant) -> tuple[int, int]:
+        """The page and the entry of a constant; the entry stays while the rule does."""
+        page = int(self.known[self.relations[rule.literals[place.literal].relation], PAGES + place.column])
+        self.tables = stored = with_room_for_entries(self.tables, 1)
+        key = np.int64(self._codes.of_value(constant.value, _kind(constant)))
+        return page, int(
+            hold_entry(stored.keys, stored.entries, stored.entry_finder, stored.totals, np.int64(page), key)
+        )
+
+    def _make_place(self, arity: int) -> None:
+        """Makes room for one more relation of so many columns."""
+        before, old = self.known, self.width
+        self.tables = widened(self.tables, arity)
+        self.known = known = known_relations(len(before) + 1, self.width)
+        known[:-1, : PAGES + old] = before[:, : PAGES + old]
+        known[:-1, PAGES + self.width : PAGES + self.width + old] = before[:, PAGES + old :]
+        known[-1, WIDTH] = arity
+
+    def _refresh(self) -> None:
+        """Brings the tables of rules up to date with what was added."""
+        self._program, begins = self._rule_tables.program(len(self.relations))
+        self.known[:, BEGIN], self.known[:, END] = begins[:-1], begins[1:]
+        self._space = np.zeros((join.SPACE, max(self.width, self._rule_tables.most_needed)), np.int64)
+        self._is_stale = False
+        for relation in sorted(self._to_index):
+            self._index_stored(relation)
+        self._to_index.clear()
+
+    def _index_stored(self, relation: int) -> None:
+        """Puts the tuples that a new rule admits under the entries of their columns."""
+        reached = 0
+        while reached < self.tables.totals[tables.MADE_TUPLES]:
+            reached = index_stored(*self.tables, self.known, self._program, relation, reached)
+            if reached < self.tables.totals[tables.MADE_TUPLES]:
+                self._grow()
+
+    def _no_matches(self) -> tuple[npt.NDArray[np.int32], CodeArray]:
+        self.tables.totals[tables.FOUND] = 0
+        return np.empty((_MATCHES, 3), np.int32), np.empty((_MATCHES, self._rule_tables.widest_head), np.int64)
+
+    def _matches(self, marks: npt.NDArray[np.int32], heads: CodeArray) -> Matches:
+        marks = marks[: self.tables.totals[tables.FOUND]]
+        return Matches(marks[:, 0], marks[:, 1], marks[:, 2], heads[: len(marks)])
+
+    def _grow(self) -> None:
+        """Makes every table that is full larger."""
+        self.tables = with_room_for_entries(with_room_for_tuples(self.tables, 1), self.width)
+
+
+def _nothing_to_do() -> npt.NDArray[np.int64]:
+    return np.zeros((0, join.COLUMNS), np.int64)
+
+
+def _kind(constant: Constant) -> Kind:
+    assert constant.kind is not None
+    return constant.kind

@@ -1,0 +1,253 @@
+"""The recognise-act cycle: takes a program with production rules and facts, fires rules until none is firable.
+
+Each cycle matches rules against the facts, a whole rule at a time by the plans that all rules have, chooses what to
+fire, and brings the net effect about; relations that ordinary rules derive follow it before the next cycle. Everything
+happens in a backend of its own, so that a run that ends with an error has changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.backends.protocol import Backend, Facts, OwnRows
+from tidelog.errors import OscillationError, UsageError
+from tidelog.facts.chain import Chains
+from tidelog.language.syntax_tree import Semantics, Sign
+from tidelog.maintain.journal import Net
+from tidelog.maintain.materialization import Materialization
+from tidelog.maintain.ordering import Ordering
+from tidelog.maintain.protocol import SILENT, Limits, Maintenance
+from tidelog.plan.nodes import RulePlan
+from tidelog.plan.retention.network import Retention, with_retained_joins
+from tidelog.production.repetition import Repetition
+from tidelog.production.report import CycleUsage, check_cycles, oscillation
+from tidelog.production.rule_plans import Match, RuleMatches, matches_of
+from tidelog.production.semantics import Fired, Firing, OnFiring, Result, in_order, net_effect
+from tidelog.production.support import supporting
+
+
+def run_rules(
+    checked: CheckedProgram,
+    backend: Backend,
+    given: Mapping[str, OwnRows],
+    *,
+    retention: Retention = Retention.COSMA,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    on_firing: OnFiring | None = None,
+) -> Result:
+    """What the production rules of `checked` do to the facts `given`, in `backend`, which is empty.
+
+    `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer.
+    Raises OscillationError when they come back to a state, LimitError at a limit; `limits.rounds` counts cycles.
+    """
+    if checked.semantics is None:
+        raise UsageError("the program has no production rules to run: it has no .production")
+    return Cycle(with_retained_joins(checked, retention), backend, given, limits, on_firing).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a cycle will fire: the rules with their instances, by alternative, and the net effect."""
+
+    fired: tuple[tuple[RuleMatches, tuple[tuple[Match, Facts], ...]], ...]
+    nets: Mapping[str, Net]
+
+
+ChooseOf: TypeAlias = Callable[[RuleMatches], Choice | None]
+"""What a rule would fire; None when it is not firable."""
+
+
+class Cycle:
+    """One run: the facts, the plans of the rules, and which rules are known to have nothing to do."""
+
+    def __init__(
+        self,
+        checked: CheckedProgram,
+        backend: Backend,
+        given: Mapping[str, OwnRows],
+        limits: Limits,
+        on_firing: OnFiring | None,
+    ) -> None:
+        assert checked.semantics is not None
+        self._semantics = checked.semantics.semantics
+        self._refraction = checked.semantics.refraction
+        self._backend = backend
+        self._limits = limits
+        self._on_firing = on_firing
+        self._rules = [matches_of(rule, checked.schemas) for rule in in_order(checked.productions)]
+        self._facts = Materialization(supporting(checked), backend, limits, SILENT, Maintenance(modules=False))
+        for relation, rows in given.items():
+            self._facts.load(relation, rows)
+        self._facts.materialize()
+        self._ordering = Ordering(backend, SILENT)
+        acted_on = dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads)
+        self._acted_on = tuple(acted_on)
+        instances = [match.schema for rule in self._rules for match in rule.matches]
+        backend.declare({schema.relation: schema for schema in instances})
+        remembered = instances if self._refraction else []
+        self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
+        self._idle: set[int] = set()
+        self._chains = Chains()
+        self._fired: dict[str, Facts] = {}
+
+    def run(self) -> Result:
+        """Fires until nothing is firable."""
+        start = {relation: self._backend.facts(relation) for relation in self._acted_on}
+        began = monotonic()
+        cycles = rows = 0
+        while (choice := self._choose()) is not None:
+            cycles += 1
+            rows += sum(len(net.came) for net in choice.nets.values())
+            remembered = self._act(choice, cycles)
+            length = self._repetition.length_after({**choice.nets, **remembered})
+            if length is not None:
+                raise self._oscillation(cycles, length)
+            rules = [rule.rule for rule, _ in choice.fired]
+            check_cycles(CycleUsage(cycles, rows, monotonic() - began), self._limits, rules)
+        ends = {relation: self._backend.facts(relation) for relation in self._acted_on}
+        came = {relation: ends[relation].minus(start[relation]) for relation in self._acted_on}
+        went = {relation: start[relation].minus(ends[relation]) for relation in self._acted_on}
+        return Result(cycles, self._tables(came), self._tables(went), self._chains)
+
+    def _choose(self) -> Choice | None:
+        """What fires next; None when nothing is firable."""
+        match self._semantics:
+            case Semantics.SET:
+                return self._first(self._whole_rule)
+            case Semantics.INSTANCE:
+                return self._first(self._one_instance)
+            case Semantics.PARALLEL:
+                return self._all_rules()
+
+    def _first(self, choose: ChooseOf) -> Choice | None:
+        """The choice for the first rule that has one; who had none has none until something it touches changes."""
+        for rule in self._rules:
+            if rule.rule.id not in self._idle:
+                choice = choose(rule)
+                if choice is not None:
+                    return choice
+                self._idle.add(rule.rule.id)
+        return None
+
+    def _whole_rule(self, rule: RuleMatches) -> Choice | None:
+        """All instances of a rule, if they change something together."""
+        instances = self._instances(rule)
+        nets = net_effect(self._effects(instances), self._backend)
+        return Choice(((rule, instances),), nets) if nets else None
+
+    def _all_rules(self) -> Choice | None:
+        """All instances of all rules, if they change something together."""
+        fired = [(rule, instances) for rule in self._rules if (instances := self._instances(rule))]
+        effects = [effect for _, instances in fired for effect in self._effects(instances)]
+        nets = net_effect(effects, self._backend)
+        return Choice(tuple(fired), nets) if nets else None
+
+    def _one_instance(self, rule: RuleMatches) -> Choice | None:
+        """The least firable instance of a rule, in the order of the values that it binds."""
+        for match, instances in self._instances(rule):
+            firable = self._firable(match, instances)
+            if match.relation in self._fired and firable is not None:
+                firable = firable.minus(self._fired[match.relation])
+            if firable is None or not len(firable):
+                continue
+            rows: pa.Table = self._backend.table(match.relation, firable)
+            least = rows.sort_by([(name, "ascending") for name in match.schema.names]) if match.schema.names else rows
+            chosen = ((match, self._backend.facts(match.relation, least.slice(0, 1))),)
+            return Choice(((rule, chosen),), net_effect(self._effects(chosen), self._backend))
+        return None
+
+    def _instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
+        """The instances of each alternative that has some."""
+        found = ((match, self._collect([match.instances]).get(match.relation)) for match in rule.matches)
+        return tuple((match, facts) for match, facts in found if facts is not None)
+
+    def _effects(self, instances: Sequence[tuple[Match, Facts]]) -> Iterator[tuple[Sign, str, Facts]]:
+        """What these instances ask for."""
+        for match, facts in instances:
+            self._backend.mark(match.relation, facts)
+            for sign, plan in match.effects:
+                for relation, asked in self._collect([plan]).items():
+                    yield sign, relation, asked
+
+    def _firable(self, match: Match, instances: Facts) -> Facts | None:
+        """Those of `instances` that change something by themselves."""
+        self._backend.mark(match.relation, instances)
+        return self._collect(match.firable).get(match.relation)
+
+    def _collect(self, plans: Sequence[RulePlan]) -> Mapping[str, Facts]:
+        ordered = self._ordering.of_those_with_rows(plans)
+        self._backend.catch_up(ordered)
+        return self._backend.collect(ordered)
+
+    def _act(self, choice: Choice, cycle: int) -> Mapping[str, Net]:
+        """Brings about what was chosen; what came of it for the memory of instances that have fired."""
+        changed = self._facts.exchange(choice.nets)
+        self._note(choice, cycle)
+        self._idle -= {rule.rule.id for rule in self._rules if rule.touches & changed.keys()}
+        if self._on_firing is not None:
+            self._on_firing(self._told(choice, cycle))
+        return self._remember(choice) if self._refraction else {}
+
+    def _note(self, choice: Choice, cycle: int) -> None:
+        """Puts what came and went into the chains, with the rules that have such a head."""
+        for relation, net in choice.nets.items():
+            for sign, facts in ((Sign.INSERT, net.came), (Sign.DELETE, net.went)):
+                if len(facts):
+                    asked = tuple(
+                        rule.rule.name
+                        for rule, _ in choice.fired
+                        if any(head.sign is sign and head.atom.relation == relation for head in rule.rule.heads)
+                    )
+                    rows = self._backend.table(relation, facts)
+                    self._chains.note(cycle, relation, sign is Sign.INSERT, rows, asked)
+
+    def _remember(self, choice: Choice) -> Mapping[str, Net]:
+        """Instances that have fired are remembered as long as they hold."""
+        before = dict(self._fired)
+        for _, instances in choice.fired:
+            for match, facts in instances:
+                known = self._fired.get(match.relation)
+                self._fired[match.relation] = facts if known is None else known.union(facts)
+        nets = {}
+        for match in (match for rule in self._rules for match in rule.matches if match.relation in self._fired):
+            fired = self._fired[match.relation]
+            holding = self._collect([match.instances]).get(match.relation, fired.none())
+            kept = fired.minus(fired.minus(holding))
+            self._fired[match.relation] = kept
+            old = before.get(match.relation, kept.none())
+            nets[match.relation] = Net(kept.minus(old), old.minus(kept))
+        return nets
+
+    def _told(self, choice: Choice, cycle: int) -> Firing:
+        fired = tuple(
+            Fired(rule.rule, tuple(self._backend.table(match.relation, facts) for match, facts in instances))
+            for rule, instances in choice.fired
+        )
+        came = self._tables({relation: net.came for relation, net in choice.nets.items()})
+        went = self._tables({relation: net.went for relation, net in choice.nets.items()})
+        return Firing(cycle, fired, came, went)
+
+    def _tables(self, facts: Mapping[str, Facts]) -> dict[str, OwnRows]:
+        return {relation: self._backend.table(relation, some) for relation, some in facts.items() if len(some)}
+
+    def _oscillation(self, cycles: int, length: int) -> OscillationError:
+        """The error that shows the firings of one turn, which are found by going round once more."""
+        turn: list[Firing] = []
+        for cycle in range(cycles + 1, cycles + length + 1):
+            choice = self._choose()
+            assert choice is not None
+            turn.append(self._told(choice, cycle))
+            self._act_again(choice)
+        return oscillation(cycles, turn)
+
+    def _act_again(self, choice: Choice) -> None:
+        self._facts.exchange(choice.nets)
+        self._idle.clear()
+        if self._refraction:
+            self._remember(choice)

@@ -1,0 +1,75 @@
+"""What production rules do: the net effect of what they ask for, the order in which they are tried, what a run tells.
+
+Fabret, Regnier and Simon 1993, section 2, for `set` and `instance`; Wolfson and others 1991, section 2, for `parallel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tidelog.analysis.checked import ProductionRule
+from tidelog.backends.protocol import Backend, Facts, OwnRows
+from tidelog.facts.chain import Chains
+from tidelog.language.syntax_tree import Sign
+from tidelog.maintain.journal import Net
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A rule that fired, and the instances it fired for, by alternative: rows of the variables that they bind."""
+
+    rule: ProductionRule
+    instances: tuple[OwnRows, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One cycle: the rules that fired together (one, unless all fire in parallel), and what came and went by it."""
+
+    cycle: int
+    fired: tuple[Fired, ...]
+    came: Mapping[str, OwnRows]
+    went: Mapping[str, OwnRows]
+
+
+OnFiring: TypeAlias = Callable[[Firing], None]
+"""Hears of each firing, after it is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run did: the number of cycles, how the facts at the end differ from the start, and the chain of each."""
+
+    cycles: int
+    came: Mapping[str, OwnRows] = field(default_factory=dict)
+    went: Mapping[str, OwnRows] = field(default_factory=dict)
+    chains: Chains = field(default_factory=Chains)
+
+
+def in_order(rules: Sequence[ProductionRule]) -> tuple[ProductionRule, ...]:
+    """`rules` in the order in which they are tried: text order, but none before one that has priority over it."""
+    ordered: list[ProductionRule] = []
+    waiting = sorted(rules, key=lambda rule: rule.id)
+    while waiting:
+        chosen = next(rule for rule in waiting if not any(rule.id in other.over for other in waiting))
+        ordered.append(chosen)
+        waiting.remove(chosen)
+    return tuple(ordered)
+
+
+def net_effect(effects: Iterable[tuple[Sign, str, Facts]], backend: Backend) -> dict[str, Net]:
+    """What carrying out all of `effects` at once changes; a fact both inserted and deleted stays as it is."""
+    asked: dict[str, dict[Sign, Facts]] = {}
+    for sign, relation, facts in effects:
+        signed = asked.setdefault(relation, {})
+        signed[sign] = signed[sign].union(facts) if sign in signed else facts
+    nets: dict[str, Net] = {}
+    for relation, signed in asked.items():
+        some = next(iter(signed.values()))
+        inserted, deleted = (signed.get(sign, some.none()) for sign in (Sign.INSERT, Sign.DELETE))
+        net = Net(backend.unknown(relation, inserted.minus(deleted)), backend.stored(relation, deleted.minus(inserted)))
+        if net:
+            nets[relation] = net
+    return nets

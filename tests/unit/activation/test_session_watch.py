@@ -1,0 +1,141 @@
+"""`Session.watch`: what callbacks hear, and what becomes of a change when one raises."""
+
+from __future__ import annotations
+
+import pytest
+
+import tidelog
+from tidelog.errors import ProgramError, UsageError
+from tidelog.world.watches import OnError
+
+PROGRAM = """\
+.decl near(person: symbol, device: number)
+.decl uses(person: symbol, device: number)
+.decl request(device: number, channel: symbol)
+.decl link(a: number, b: number)
+.decl path(a: number, b: number)
+path(x, y) :- link(x, y).
+path(x, z) :- path(x, y), link(y, z).
+"""
+ALERT = "alert(p) :- near(p, d), uses(p, d), request(d, _)."
+
+
+@pytest.fixture
+def db():
+    with tidelog.open(PROGRAM) as session:
+        yield session
+
+
+def heard(session, rule):
+    told = []
+    session.watch(rule, on_match=lambda match: told.append(("+" if match.begins else "-", *match.row)))
+    return told
+
+
+def test_a_callback_hears_what_begins_and_ends_after_each_change(db):
+    db.insert("near", [("ann", 1)])
+    told = heard(db, ALERT)
+    db.insert("uses", [("ann", 1)])
+    db.insert("request", [(1, "c"), (1, "d")])
+    assert told == [("+", "ann")]
+    db.retract("request", [(1, "c")])
+    assert told == [("+", "ann")]
+    db.retract("request", [(1, "d")])
+    db.undo()
+    assert told == [("+", "ann"), ("-", "ann"), ("+", "ann")]
+
+
+def test_what_holds_already_does_not_begin_and_a_change_as_a_whole_is_told_once(db):
+    db.apply(insert={"near": [("ann", 1)], "uses": [("ann", 1)], "request": [(1, "c")]})
+    told = heard(db, ALERT)
+    db.apply(insert={"request": [(1, "d")]}, retract={"request": [(1, "c")]})
+    with db.whatif(retract={"near": [("ann", 1)]}):
+        pass
+    assert told == []
+    db.apply(retract={"near": [("ann", 1)]})
+    assert told == [("-", "ann")]
+
+
+def test_derived_relations_can_be_watched_recursive_ones_too(db):
+    told = heard(db, "loop(x) :- path(x, x), !near(_, x).")
+    db.insert("link", [(1, 2), (2, 1)])
+    assert sorted(told) == [("+", 1), ("+", 2)]
+    db.insert("near", [("ann", 2)])
+    db.retract("link", [(2, 1)])
+    assert told[2:] == [("-", 2), ("-", 1)]
+
+
+def test_a_cancelled_watch_is_silent_while_others_go_on(db):
+    told = heard(db, "here(p) :- near(p, _).")
+    with db.watch("there(p) :- near(p, _).", on_match=lambda _: told.append("not any more")):
+        pass
+    db.insert("near", [("ann", 1)])
+    assert told == [("+", "ann")]
+
+
+def test_an_error_in_a_callback_names_rule_and_row_and_leaves_the_change_applied(db):
+    told = heard(db, "here(p) :- near(p, _).")
+
+    def fail(_):
+        raise ValueError("no")
+
+    db.watch("bad(p) :- near(p, _).", on_match=fail)
+    told_later = heard(db, "later(p) :- near(p, _).")
+    with pytest.raises(ValueError) as raised:
+        db.insert("near", [("ann", 1)])
+    assert raised.value.__notes__ == [
+        "raised for <begins: bad('ann',)> by the callback of <watch: bad(p) :- near(p, _).>; "
+        "the change behind it stays applied"
+    ]
+    assert db["near"].rows() == [("ann", 1)]
+    assert (told, told_later) == ([("+", "ann")], [])
+    with pytest.raises(ValueError):
+        db.retract("near", [("ann", 1)])
+    assert told == [("+", "ann"), ("-", "ann")]
+
+
+def test_others_hear_of_a_change_when_a_watch_that_raises_was_told_to_continue(db):
+    def fail(_):
+        raise ValueError("no")
+
+    db.watch("bad(p) :- near(p, _).", on_match=fail, on_error=OnError.CONTINUE)
+    told = heard(db, "later(p) :- near(p, _).")
+    with pytest.raises(ExceptionGroup) as raised:
+        db.insert("near", [("ann", 1), ("bob", 1)])
+    assert len(raised.value.exceptions) == 2
+    assert sorted(told) == [("+", "ann"), ("+", "bob")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("a(y) :- near(_, x), y = x + 1.", "cannot compute '+'"),
+        ("a(n) :- near(_, _), n = count : { uses(_, _) }.", "cannot aggregate ('count')"),
+        ('a(p) :- near(p, _), p < "b".', "cannot compare the order of symbols"),
+        ('a(p) :- near(p, _), match("a.*", p).', "cannot call 'match'"),
+        ("a() :- !near(_, _).", "needs a relation in its body that is not negated"),
+        ("a(x) :- !near(x, 1).", "variable 'x' is not bound"),
+        ("a(x) :- nera(x, 1).", "did you mean 'near'"),
+    ],
+)
+def test_a_rule_that_no_tuple_can_decide_is_refused_with_the_reason_and_what_to_do(db, rule, said):
+    with pytest.raises(ProgramError) as raised:
+        db.watch(rule, on_match=print)
+    assert said in str(raised.value)
+    assert "hint: " in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", ".decl a(x: number)", "a(1).", "a(x) :- link(x, _). b(x) :- link(x, _)."])
+def test_text_that_is_no_rule_for_one_head_is_refused(db, text):
+    with pytest.raises(UsageError, match="expected a rule to watch"):
+        db.watch(text, on_match=print)
+
+
+def test_alternatives_and_several_rules_of_one_head_are_one_watch(db):
+    told = heard(db, "a(x) :- link(x, _) ; near(_, x). a(x) :- request(x, _).")
+    db.insert("link", [(1, 2)])
+    db.insert("near", [("ann", 1)])
+    db.retract("link", [(1, 2)])
+    assert told == [("+", 1)]
+    db.retract("near", [("ann", 1)])
+    assert told == [("+", 1), ("-", 1)]

@@ -1,0 +1,68 @@
+"""Corners of activation that the random rules meet too seldom."""
+
+from __future__ import annotations
+
+from tidelog.activation.codes import Codes
+from tidelog.kernels import watch_join as join
+from tidelog.schema import Kind
+from unit.activation.test_figures import events, numbers
+from unit.activation.watching import watcher_of
+
+
+def test_a_match_through_a_tuple_in_two_places_begins_and_ends_once():
+    watcher, _ = watcher_of(numbers(q=3, e=2) + "q(x, y, z) :- e(x, y), e(y, z).\n")
+    steps = [("+", "e", 1, 1), ("+", "e", 1, 1), ("+", "e", 1, 2), ("-", "e", 1, 1), ("-", "e", 1, 1)]
+    assert events(watcher, steps) == [*([("+", 1, 1, 1)], [], [("+", 1, 1, 2)], [("-", 1, 1, 1), ("-", 1, 1, 2)], [])]
+    assert watcher.index.statistics[0, [join.BEGUN, join.ENDED]].tolist() == [2, 2]
+
+
+def test_a_negated_literal_ends_a_match_when_its_first_tuple_comes_and_begins_it_when_the_last_goes():
+    watcher, _ = watcher_of(numbers(q=1, p=1, s=2) + "q(x) :- p(x), !s(x, _).\n")
+    steps = [("+", "p", 1), ("+", "s", 1, 7), ("+", "s", 1, 8), ("-", "s", 1, 7), ("-", "s", 1, 8)]
+    assert events(watcher, steps) == [[("+", 1)], [("-", 1)], [], [], [("+", 1)]]
+
+
+def test_a_row_that_only_changes_its_reason_neither_begins_nor_ends():
+    watcher, _ = watcher_of(numbers(q=0, e=2) + "q() :- e(x, y), !e(y, x), x != y.\nq() :- e(x, x).\n")
+    steps = [("+", "e", 1, 2), ("+", "e", 1, 1), ("+", "e", 2, 1), ("-", "e", 1, 1)]
+    assert events(watcher, steps) == [[("+",)], [], [], [("-",)]]
+
+
+def test_a_tuple_without_a_partner_costs_one_search_for_each_constrained_column_and_no_tuple():
+    watcher, _ = watcher_of(
+        numbers(q=2, near=2, use=2, request=2) + "q(x, y) :- near(x, z), use(x, z), request(z, y).\n"
+    )
+    events(watcher, [("+", "near", 1, 2), ("+", "near", 1, 3)])
+    accesses = watcher.index.accesses()
+    assert (accesses.searches, accesses.tuples) == (4, 0)
+    events(watcher, [("+", "use", 1, 2), ("+", "request", 2, 5)])
+    assert watcher.index.accesses().tuples == 2  # of the one match, besides the tuple that completes it
+
+
+def test_more_columns_than_a_page_has_are_joined_all_the_same():
+    names = [f"r{at}" for at in range(12)]
+    text = numbers(q=1, **dict.fromkeys(names, 1)) + f"q(x) :- {', '.join(f'{name}(x)' for name in names)}.\n"
+    watcher, _ = watcher_of(text)
+    steps = [("+", name, 4) for name in reversed(names)]
+    assert events(watcher, steps) == [*([[]] * 11), [("+", 4)]]
+    assert events(watcher, [("-", "r5", 4), ("+", "r5", 4)]) == [[("-", 4)], [("+", 4)]]
+
+
+def test_codes_keep_equality_and_the_order_of_numbers():
+    codes = Codes()
+    cases = {
+        Kind.NUMBER: [-(2**63), -1, 0, 2**63 - 1],
+        Kind.UNSIGNED: [0, 1, 2**63, 2**64 - 1],
+        Kind.FLOAT: [float("-inf"), -1.5, -1e-300, 0.0, 1e-300, 2.0, float("inf")],
+    }
+    for kind, values in cases.items():
+        found = [codes.of_value(value, kind) for value in values]
+        assert found == sorted(set(found))
+    assert codes.of_value(-0.0, Kind.FLOAT) == codes.of_value(0.0, Kind.FLOAT)
+    assert codes.of_value("é", Kind.SYMBOL) == codes.of_value("é", Kind.SYMBOL) != codes.of_value("", Kind.SYMBOL)
+
+
+def test_a_tuple_that_makes_two_negated_literals_false_ends_a_match_once():
+    watcher, _ = watcher_of(numbers(q=1, p=1, s=2) + "q(x) :- p(x), !s(x, _), !s(_, x).\n")
+    assert events(watcher, [("+", "p", 1), ("+", "s", 1, 1), ("-", "s", 1, 1)]) == [[("+", 1)], [("-", 1)], [("+", 1)]]
+    assert watcher.index.statistics[0, [join.BEGUN, join.ENDED]].tolist() == [2, 1]

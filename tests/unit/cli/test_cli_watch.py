@@ -1,0 +1,79 @@
+"""`tidelog watch`: lines in, matches out."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tidelog.cli.main import main
+
+PROGRAM = """\
+.decl near(x: number, z: number)
+.input near
+.decl use(x: number, z: number)
+.decl request(z: number, y: symbol)
+.decl can(x: number, y: symbol)
+can(x, y) :- near(x, z), use(x, z), request(z, y).
+.output can
+"""
+DERIVED = """\
+.decl link(a: number, b: number)
+.decl path(a: number, b: number)
+path(x, y) :- link(x, y).
+path(x, z) :- path(x, y), link(y, z).
+.decl many(n: number)
+many(n) :- n = count : { path(_, _) }, n > 2.
+.output path, many
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("can.dl").write_text(PROGRAM)
+    Path("path.dl").write_text(DERIVED)
+    Path("near.facts").write_text("1\t2\n")
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, program: str, lines: str, *options: str) -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    return main(["watch", program, "--stdin", *options])
+
+
+@pytest.mark.parametrize("batch", ["1", "2", "100"])
+def test_matches_come_out_as_they_begin_and_end(monkeypatch, capsys, batch):
+    lines = (
+        '+use(1, 2).\n+request(2, "a").\n\n// a comment\n+request(2, "b").\n-near(1, 2).\n-near(1, 2).\n+near(1, 2).\n'
+    )
+    assert watch(monkeypatch, "can.dl", lines, "--batch", batch) == 0
+    printed = capsys.readouterr()
+    out = printed.out.splitlines()
+    assert out[:2] == ['+can(1, "a").', '+can(1, "b").']
+    assert sorted(out[2:4]) == ['-can(1, "a").', '-can(1, "b").']
+    assert sorted(out[4:]) == ['+can(1, "a").', '+can(1, "b").']
+    assert printed.err == ""
+
+
+def test_rules_that_feed_rules_and_recursive_ones_are_derived_first(monkeypatch, capsys):
+    assert watch(monkeypatch, "path.dl", "+link(1, 2).\n+link(2, 3).\n-link(1, 2).\n") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "+path(1, 2)."
+    assert sorted(out[1:4]) == ["+many(3).", "+path(1, 3).", "+path(2, 3)."]
+    assert sorted(out[4:]) == ["-many(3).", "-path(1, 2).", "-path(1, 3)."]
+
+
+def test_statistics_say_what_each_rule_did(monkeypatch, capsys):
+    assert watch(monkeypatch, "can.dl", '+use(1, 2).\n+request(2, "a").\n', "--stats") == 0
+    assert capsys.readouterr().out.splitlines()[1:3] == [
+        "arrivals\teffective\tbegun\tended\tdummies\tsearches\tentries\ttuples\trule",
+        "2\t1\t1\t0\t0\t0\t10\t2\tcan(x, y) :- near(x, z), use(x, z), request(z, y).",
+    ]
+
+
+def test_a_line_that_cannot_be_read_is_named(monkeypatch, capsys):
+    assert watch(monkeypatch, "can.dl", '+use(1, 2).\n+use(1, "x").\n', "--batch", "9") == 3
+    assert "error: <stdin>:2:9: " in capsys.readouterr().err
+    assert main(["watch", "-", "--stdin"]) == 2
+    assert "give the program as a file" in capsys.readouterr().err
