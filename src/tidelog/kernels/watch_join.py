@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import kernel, lean
 from tidelog.kernels.watch_tables import (
     BEGIN,
     COUNT,
@@ -109,7 +109,7 @@ def activate(
     return marks, heads
 
 
-@kernel
+@lean
 def is_admitted(known, program, relation, rows, at):
     """Whether some literal of some rule has no constant that the tuple lacks; what none admits need not be indexed."""
     for occurrence in range(known[relation, BEGIN], known[relation, END]):
@@ -126,7 +126,7 @@ def is_admitted(known, program, relation, rows, at):
     return False
 
 
-@kernel
+@lean
 def _takes(links, keys, known, program, space, occurrence, relation, rows, at, number):
     """Whether the tuple can stand for the literal; binds the variables of the literal and the rule's constants."""
     rule = program[occurrence, RULE_ROW]
@@ -150,7 +150,7 @@ def _takes(links, keys, known, program, space, occurrence, relation, rows, at, n
     return _compare(keys, program, space, program[occurrence, COMPARED], program[occurrence, COMPARED_END])
 
 
-@kernel
+@lean
 def _all_present(keys, entries, entry_finder, widest, known, program, space, statistics, occurrence):
     """Whether each literal that shares a value with the tuple has one for it, and each other literal has any."""
     rule = program[occurrence, RULE]
@@ -170,7 +170,7 @@ def _all_present(keys, entries, entry_finder, widest, known, program, space, sta
     return True
 
 
-@kernel
+@lean
 def _open(keys, entries, entry_finder, widest, known, program, space, statistics, rule, step, depth, needs):
     """The first candidate of a step, from the shortest list that its bound columns offer."""
     relation = program[step, STEP_RELATION]
@@ -197,7 +197,7 @@ def _open(keys, entries, entry_finder, widest, known, program, space, statistics
     return first
 
 
-@kernel
+@lean
 def _fits(links, keys, known, program, space, step, candidate, number):
     """Whether a candidate lies under every entry that it must; binds the variables that are new with it."""
     if candidate == number and program[step, EXCLUDES]:
@@ -220,7 +220,7 @@ def _fits(links, keys, known, program, space, step, candidate, number):
     return _compare(keys, program, space, program[step, STEP_COMPARED], program[step, STEP_COMPARED_END])
 
 
-@kernel
+@lean
 def _compare(keys, program, space, begin, end):
     """Whether these comparisons hold."""
     for i in range(begin, end):
@@ -240,14 +240,14 @@ def _compare(keys, program, space, begin, end):
     return True
 
 
-@kernel
+@lean
 def _value_of(keys, space, variable):
     if space[ON_PAGES, variable] == NONE or space[LIE_UNDER, variable] == NONE:
         return space[VALUES, variable]
     return keys[space[LIE_UNDER, variable]]
 
 
-@kernel
+@lean
 def _entry_of(keys, entries, entry_finder, space, statistics, rule, variable, page):
     """The entry of the value of a variable on `page`: known from a column there, else searched for."""
     if space[ON_PAGES, variable] == page:
@@ -262,7 +262,7 @@ def _entry_of(keys, entries, entry_finder, space, statistics, rule, variable, pa
     return entry
 
 
-@kernel
+@lean
 def _none_forbids(
     cells, links, tuple_finder, keys, entries, entry_finder,
     known, program, space, statistics, occurrence, relation, rows, at,
@@ -281,7 +281,7 @@ def _none_forbids(
     return True
 
 
-@kernel
+@lean
 def _stands_for(keys, program, space, step, relation, rows, at):
     """Whether the tuple makes this negated literal false."""
     if program[step, STEP_RELATION] != relation:
@@ -292,7 +292,7 @@ def _stands_for(keys, program, space, step, relation, rows, at):
     return True
 
 
-@kernel
+@lean
 def _is_absent(
     cells, links, tuple_finder, keys, entries, entry_finder, known, program, space, statistics, rule, step
 ):  # fmt: skip
@@ -320,7 +320,7 @@ def _is_absent(
     return True
 
 
-@kernel
+@lean
 def _write(cells, totals, program, space, statistics, occurrence, rows, at, arrival, sign, marks, heads):
     """Writes one match, for which there is room."""
     number = program[occurrence, RULE]

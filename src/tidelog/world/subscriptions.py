@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import TypeAlias
 
 from tidelog.world.delta import Delta, RelationDelta
+from tidelog.world.listener import Listener
 
 Callback: TypeAlias = Callable[[RelationDelta], object]
 
 
-class Subscription:
+class Subscription(Listener):
     """One callback for one relation, until `cancel` or the end of its `with` block."""
 
-    def __init__(self, relation: str, callback: Callback, cancel: Callable[[Subscription], None]) -> None:
+    def __init__(self, relation: str, callback: Callback, forget: Callable[[Subscription], None]) -> None:
+        super().__init__(forget)
         self._relation = relation
         self._callback = callback
-        self._cancel = cancel
 
     @property
     def relation(self) -> str:
@@ -26,18 +26,6 @@ class Subscription:
     def tell(self, delta: Delta) -> None:
         """Calls back with what `delta` says of the relation."""
         self._callback(delta[self._relation])
-
-    def cancel(self) -> None:
-        """Ends it; a second time does nothing."""
-        self._cancel(self)
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.cancel()
 
     def __repr__(self) -> str:
         return f"<subscription to {self._relation}>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from types import TracebackType
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from tidelog.activation.watch_text import WatchText
 from tidelog.activation.watcher import Match, Watcher
 from tidelog.schema import Row, Schema
 from tidelog.world.delta import Delta
+from tidelog.world.listener import Listener
 
 OnMatch: TypeAlias = Callable[["WatchMatch"], object]
 
@@ -36,13 +36,13 @@ class WatchMatch:
         return f"<{'begins' if self.begins else 'ends'}: {self.relation}{self.row!r}>"
 
 
-class Watch:
+class Watch(Listener):
     """A rule that is watched, until `cancel` or the end of its `with` block."""
 
-    def __init__(self, text: WatchText, on_match: OnMatch, cancel: Callable[[Watch], None]) -> None:
+    def __init__(self, text: WatchText, on_match: OnMatch, forget: Callable[[Watch], None]) -> None:
+        super().__init__(forget)
         self._text = text
         self._on_match = on_match
-        self._cancel = cancel
 
     @property
     def schema(self) -> Schema:
@@ -57,18 +57,6 @@ class Watch:
         except Exception as reason:
             reason.add_note(f"raised for {found!r} by the callback of {self!r}; the change behind it stays applied")
             raise
-
-    def cancel(self) -> None:
-        """Ends it; a second time does nothing."""
-        self._cancel(self)
-
-    def __enter__(self) -> Watch:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.cancel()
 
     def __repr__(self) -> str:
         return f"<watch: {' '.join(rule.text for rule in self._text.rules)}>"
