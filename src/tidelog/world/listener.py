@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 
 class Listener:
     """Something that hears of changes until `cancel` or the end of its `with` block."""
 
-    def __init__(self, forget: Callable[[Self], None]) -> None:
+    def __init__(self, forget: Callable[[Any], None]) -> None:
         self._forget = forget
 
     def cancel(self) -> None:
