@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from unittest import mock
+
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -11,7 +14,13 @@ from answers import Failure, by_oracle
 from closure_strategies import closure_programs
 from spark.reductions import Case, in_process, on_spark
 from strategies import Sample, programs
+from tidelog.backends.local.pushing import PushedCode
+from tidelog.backends.local.store import Store
+from tidelog.backends.local.tiers import Tiers
+from tidelog.backends.protocol import Tier
+from tidelog.codegen.push_rule import Sharing
 from tidelog.plan.reduction import Strategy
+from unit.kernels.forms import tier
 
 EDGES = [(1, 2), (2, 3), (3, 1), (3, 4), (5, 6), (6, 7), (8, 8), (4, 9)]
 TREE = [(1, 2), (1, 3), (2, 4), (3, 5), (3, 6), (5, 7), (6, 8)]
@@ -105,6 +114,40 @@ def test_stages_give_the_rows_of_the_oracle(name: str, strategy: Strategy) -> No
     for partitions in (1, 2, 5):
         assert by_rules.answers(in_process, strategy, partitions) == expected
         assert by_modules.answers(in_process, strategy, partitions) == expected
+
+
+@pytest.fixture
+def generated_code() -> Iterator[None]:
+    """Every engine runs rules by their code, as the Python that it is."""
+    given_tier = Tiers.__init__
+
+    def forced(self: Tiers, store: Store, _tier: Tier, sharing: Sharing) -> None:
+        given_tier(self, store, Tier.PUSH, sharing)
+
+    with tier("plain"), mock.patch.object(Tiers, "__init__", forced):
+        yield
+
+
+@pytest.mark.usefixtures("generated_code")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_generated_code_gives_the_rows_of_the_oracle_in_stages(name: str) -> None:
+    text, facts = PROGRAMS[name]
+    case = Case(text, facts, modules=False)
+    with mock.patch.object(PushedCode, "run", autospec=True, side_effect=PushedCode.run) as run:
+        for strategy in STRATEGIES:
+            assert case.answers(in_process, strategy, 3) == by_oracle(case.checked, facts), strategy
+    assert run.called
+
+
+@pytest.mark.usefixtures("generated_code")
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(programs(), st.sampled_from(STRATEGIES), st.integers(2, 4))
+def test_generated_code_of_random_programs_gives_the_rows_of_the_oracle_in_stages(
+    sample: Sample, strategy: Strategy, partitions: int
+) -> None:
+    case = Case(sample.text, sample.facts, modules=False)
+    assume(any(stratum.rounds for stratum in case.plan.strata))
+    assert case.answers(in_process, strategy, partitions) == by_oracle(case.checked, sample.facts)
 
 
 @settings(max_examples=60)
