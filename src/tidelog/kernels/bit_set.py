@@ -83,7 +83,7 @@ def insert_ids(seen, ids, out, found):
 
 @kernel
 def count_different(ids, seen):
-    """How many different ids there are; `seen` has a zero byte for each id that could be."""
+    """How many different ids there are that `seen` has not marked; it has a byte for each id that could be."""
     found = 0
     for i in range(ids.size):
         found += seen[ids[i]] == 0

@@ -39,7 +39,7 @@ class Store:
         self._word_indexes: dict[tuple[str, int], WordIndex] = {}
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
-        self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
+        self._distinct: dict[tuple[str, int], DifferentIds] = {}
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
@@ -209,12 +209,29 @@ class Store:
         return max(1, min(combinations, self.relations[relation].size))
 
     def _distinct_in(self, relation: str, column: int) -> int:
-        """How many different values a column has, counted again when the relation has grown by half."""
+        """How many different values a column has; what came since is counted when the relation has grown by half."""
         stored = self.relations[relation]
-        counted, count = self._distinct.get((relation, column), (0, 1))
-        if stored.stored > counted + counted // 2 or stored.stored < counted:
-            ids = np.ascontiguousarray(stored.rows[: stored.stored, column])
-            jit.work(ids.size)
-            count = int(count_different(ids, np.zeros(int(ids.max(initial=0)) + 1, np.uint8)))
-            self._distinct[relation, column] = (stored.stored, count)
-        return max(1, count)
+        counted = self._distinct.get((relation, column))
+        if counted is None or stored.stored < counted.rows:
+            counted = self._distinct[relation, column] = DifferentIds()
+        if stored.stored > counted.rows + counted.rows // 2:
+            jit.work(stored.stored - counted.rows)
+            counted.take(stored.rows[counted.rows : stored.stored, column])
+        return max(1, counted.count)
+
+
+class DifferentIds:
+    """How many different ids stand in the first `rows` rows of a column."""
+
+    def __init__(self) -> None:
+        self.rows = self.count = 0
+        self._seen = np.zeros(0, np.uint8)
+
+    def take(self, column: Rows) -> None:
+        """Counts the ids of the rows behind those counted so far."""
+        ids = np.ascontiguousarray(column)
+        top = int(ids.max(initial=0))
+        if top >= self._seen.size:
+            self._seen = np.concatenate([self._seen, np.zeros(max(top + 1, self._seen.size), np.uint8)])
+        self.count += int(count_different(ids, self._seen))
+        self.rows += ids.size
