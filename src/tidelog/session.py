@@ -158,6 +158,8 @@ class Session(World):
         self._check_readable()
         if not callable(on_match):
             raise UsageError(f"expected a function that takes a match, found {type(on_match).__name__}")
+        if not isinstance(rule, str):
+            raise UsageError(f"expected the text of a rule to watch, found {type(rule).__name__}")
         text = read_watch(rule, self.program)
         self._model.materialize()
         return self._watches.add(text, on_match, on_error, self._schema, self._model.table)

@@ -227,3 +227,16 @@ def test_what_is_no_maintenance_is_named(wrong: object) -> None:
 def test_what_is_no_strategy_is_named() -> None:
     with pytest.raises(tidelog.UsageError, match=r"Strategy\.DRED or Strategy\.BACKWARD_FORWARD, not 'dred'"):
         tidelog.Maintenance(strategy="dred")  # type: ignore[arg-type]
+
+
+def test_rows_without_a_name_say_what_to_name() -> None:
+    with tidelog.open(".decl p(x: number)") as db, pytest.raises(tidelog.UsageError, match=r"name it, as in db\.apply"):
+        db.apply({"p": [(1,)]})
+
+
+def test_a_watch_wants_the_text_of_a_rule() -> None:
+    with (
+        tidelog.open(".decl p(x: number)") as db,
+        pytest.raises(tidelog.UsageError, match="text of a rule to watch, found int"),
+    ):
+        db.watch(5, on_match=print)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from tidelog.codegen.operands import (
 from tidelog.codegen.terms import Terms, Unsayable
 from tidelog.codegen.writer import Writer, parameters
 from tidelog.language.syntax_tree import Comparison, Constant, Term, Variable
-from tidelog.plan.nodes import AGE, Antijoin, Extend, GroupJoin, Project, Range, RulePlan, Scan, Select, Version
+from tidelog.plan.nodes import AGE, Antijoin, Extend, GroupJoin, Project, Range, RulePlan, Scan, Select, Values, Version
 from tidelog.plan.parts import Part, names_of, parts_of
 from tidelog.plan.walk import names_in
 
@@ -358,11 +358,11 @@ class _Generator:
 def _is_copy(rule: RulePlan) -> bool:
     """Whether a rule reads one relation and computes nothing."""
     node = rule.node
-    return (
-        isinstance(node, Project)
-        and len(parts_of(node.input)) == 1
-        and all(isinstance(term, Variable) for term in node.columns)
-    )
+    if not isinstance(node, Project):
+        return False
+    parts = parts_of(node.input)
+    is_read = len(parts) == 1 and isinstance(parts[0], Scan | Values)
+    return is_read and all(isinstance(term, Variable) for term in node.columns)
 
 
 def _is_plain(part: Extend | Select) -> bool:

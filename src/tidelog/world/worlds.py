@@ -88,12 +88,23 @@ class World(ABC):
             return self._model.unload(relation, table)
         return self._apply(Change(retracted={relation: table})).counts.retracted
 
-    def apply(self, *, insert: RowsByRelation = NONE, retract: RowsByRelation = NONE, at: int | None = None) -> Delta:
+    def apply(
+        self,
+        *unnamed: object,
+        insert: RowsByRelation = NONE,
+        retract: RowsByRelation = NONE,
+        at: int | None = None,
+    ) -> Delta:
         """What inserting and retracting these rows, by relation, did: all of it together or nothing.
 
         With `at` it is late news for the last `run` of parallel production rules: of the facts that it started from
         (0), or of one of its cycles. Everything becomes what a run from the start with that news leads to.
         """
+        if unnamed:
+            raise UsageError(
+                "apply: it is not said what to do with these rows\n"
+                '  hint: name it, as in db.apply(insert={"edge": [(1, 2)]}, retract={"edge": [(2, 3)]})'
+            )
         change = change_of(insert, retract, self._schema)
         if at is None:
             return self._apply(change)

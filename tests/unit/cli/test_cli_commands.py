@@ -263,3 +263,18 @@ def test_no_option_is_missing_from_the_reference(capsys: pytest.CaptureFixture[s
         words = capsys.readouterr().out.replace(",", " ").replace("[", " ").replace("]", " ").split()
         options = {word for word in words if word.startswith("--") and word != "--help"}
         assert {option for option in options if option not in page} == set()
+
+
+def test_the_plan_says_which_rules_have_no_code_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "counted.dl"
+    program.write_text(
+        ".decl p(x: number)\n.decl n(x: number)\n.decl q(x: number)\n"
+        "n(c) :- c = count : { p(_) }.\nq(x) :- p(x), n(x).\np(1).\n",
+        encoding="utf-8",
+    )
+    assert main(["plan", str(program)]) == 0
+    ending = capsys.readouterr().out.split("as batches in every tier\n")[1]
+    assert ending.startswith("  4: n(c)")
+    assert "q(x)" not in ending
