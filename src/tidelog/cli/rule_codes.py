@@ -52,8 +52,8 @@ class PlanSurroundings:
     def is_stored(self, relation: str) -> bool:
         return relation not in self._closed
 
-    def keys(self, relation: str, column: int) -> int:  # noqa: ARG002
-        return 1
+    def is_rarer(self, one: tuple[str, int], other: tuple[str, int]) -> bool:  # noqa: ARG002
+        return False
 
     def has_long_rows(self, relation: str, key: int) -> bool:  # noqa: ARG002
         return True

@@ -21,8 +21,8 @@ class Surroundings(Protocol):
         """Whether the rows of a relation are stored, not kept as a closure."""
         ...
 
-    def keys(self, relation: str, column: int) -> int:
-        """How many different ids stand in a column."""
+    def is_rarer(self, one: tuple[str, int], other: tuple[str, int]) -> bool:
+        """Whether one column of a relation has less than half as many different ids as another."""
         ...
 
     def has_long_rows(self, relation: str, key: int) -> bool:

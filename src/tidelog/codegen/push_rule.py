@@ -116,7 +116,9 @@ class _Generator:
             return
         key, _ = self._atoms.key(following)
         new = set(new_columns(following, key))
-        if len(key) == 1 and following.columns[key[0]] in scan.columns and not new <= {self._last_of_head()}:
+        if len(key) != 1 or self._is_read_as_words(following, key[0]):
+            return
+        if following.columns[key[0]] in scan.columns and not new <= {self._last_of_head()}:
             starts, _, counts, payload = self._writer.operand(Blocks(following.relation, key))
             column = scan.columns.index(following.columns[key[0]])
             self._writer.line(self._writer.call("look_ahead", rows, str(column), "row", "end", starts, counts, payload))
@@ -157,8 +159,7 @@ class _Generator:
         if not isinstance(following, Scan) or not self._has_words(scan.relation, key):
             return False
         column = following.columns.index(scan.columns[key])
-        keys = self._surroundings.keys(following.relation, column)
-        return 2 * keys < self._surroundings.keys(scan.relation, key)
+        return self._surroundings.is_rarer((following.relation, column), (scan.relation, key))
 
     def _open_later(self, names: Set[str], loop: Callable[[], None]) -> None:
         """Leaves a loop that binds `names` to where one of them is asked for: what does not ask stands outside."""
@@ -244,7 +245,7 @@ class _Generator:
         elif not key:
             (rows,) = self._writer.operand(RowsOf(scan.relation, scan.version))
             self._loop_later(scan, ("0", f"{rows}.shape[0]"), rows, range(len(scan.columns)), needed)
-        elif len(key) == 1 and len(needed) == 1 and len(scan.columns) == 2 and self._has_words(scan.relation, key[0]):
+        elif len(key) == 1 and len(needed) == 1 and self._is_read_as_words(scan, key[0]):
             pushed = self._words_of(scan, key[0], texts[0])
             self._open_later({needed[0]}, partial(self._loop_over_ids, pushed, needed[0]))
         else:
@@ -300,6 +301,10 @@ class _Generator:
         _, counts, sizes, _, _ = self._writer.operand(words)
         self._writer.open(f"if {text} < {counts}.size and {sizes}[{text}] > 0:")
         return _Pushed(words, text)
+
+    def _is_read_as_words(self, scan: Scan, key: int) -> bool:
+        """Whether the ids of a key are read off words that are there anyway."""
+        return len(scan.columns) == 2 and self._has_words(scan.relation, key)
 
     def _has_words(self, relation: str, key: int) -> bool:
         """Whether some atom of the rule pushes the ids of a key of this relation as words."""

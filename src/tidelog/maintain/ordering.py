@@ -17,7 +17,7 @@ from tidelog.plan.walk import scans_of
 class Ordering:
     """Ordered rules of one run; a rule is ordered again only when a relation it reads has grown or shrunk fourfold.
 
-    The same sizes give the same object, so that a backend can keep what it prepared for a rule.
+    The same order is the same object, so that a backend can keep what it prepared for a rule.
     """
 
     def __init__(self, backend: Backend, observer: Observer) -> None:
@@ -26,6 +26,7 @@ class Ordering:
         self._reads: dict[int, tuple[tuple[str, Version], ...]] = {}
         self._joins: dict[int, tuple[tuple[str, Version], ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
+        self._orders: dict[int, list[RulePlan]] = {}
 
     def of(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
         """`rules`, each with its joins ordered."""
@@ -50,10 +51,18 @@ class Ordering:
         sizes = tuple(magnitude(statistics.rows(relation, version)) for relation, version in self._reads[id(rule)])
         key = (id(rule), sizes)
         if key not in self._known:
-            ordered = replace(rule, node=order_joins(rule.node, statistics, rule.order))
-            self._known[key] = ordered
-            self._observer.rule_ordered(ordered)
+            self._known[key] = self._newly_ordered(rule, statistics)
         return self._known[key]
+
+    def _newly_ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
+        node = order_joins(rule.node, statistics, rule.order)
+        orders = self._orders.setdefault(id(rule), [])
+        same = next((known for known in orders if known.node == node), None)
+        if same is not None:
+            return same
+        orders.append(replace(rule, node=node))
+        self._observer.rule_ordered(orders[-1])
+        return orders[-1]
 
 
 def magnitude(rows: int) -> int:

@@ -73,20 +73,19 @@ class Estimator:
 
     def start(self, others: tuple[Operation, ...]) -> Prefix:
         """The empty order: one row, with what can be said about it already."""
-        return self._with_tests(Prefix((), 1.0, 0.0, {}, others))
+        rows, values, waiting = self._tested(1.0, {}, others)
+        return Prefix((), rows, 0.0, values, waiting)
 
     def step(self, prefix: Prefix, position: int) -> Prefix:
         """`prefix` with the source at `position` joined to it and every test that this makes possible."""
         matches, values = self._matches(position, prefix)
-        joined = replace(
-            prefix, order=(*prefix.order, position), rows=prefix.rows * matches, values={**prefix.values, **values}
-        )
-        tested = self._with_tests(joined)
+        order, joined = (*prefix.order, position), prefix.rows * matches
+        rows, values, waiting = self._tested(joined, {**prefix.values, **values}, prefix.waiting)
         connected = not prefix.order or not self.columns[position].isdisjoint(prefix.values)
         # A product with a test right above it can run as an ordered join, which never sees the rows it refuses.
-        produced = joined.rows if connected else tested.rows
+        produced = joined if connected else rows
         read = prefix.rows + self._preparation(position, prefix)
-        return replace(tested, cost=prefix.cost + read + produced)
+        return Prefix(order, rows, prefix.cost + read + produced, values, waiting)
 
     def rows(self, position: int) -> float:
         """How many rows the source at `position` has on its own."""
@@ -153,11 +152,12 @@ class Estimator:
             return INDEX_UPKEEP * rows
         return 0.0 if self._has_delta else 0.25 * rows
 
-    def _with_tests(self, prefix: Prefix) -> Prefix:
-        """`prefix` with every waiting part placed that its names allow."""
-        rows, values, waiting = prefix.rows, dict(prefix.values), list(prefix.waiting)
+    def _tested(
+        self, rows: float, values: dict[str, float], waiting: tuple[Operation, ...]
+    ) -> tuple[float, dict[str, float], tuple[Operation, ...]]:
+        """Rows and values with every waiting part placed that the names allow, and the parts that still wait."""
         while ready := next((part for part in waiting if is_ready(part, values.keys())), None):
-            waiting = [part for part in waiting if part is not ready]
+            waiting = tuple(part for part in waiting if part is not ready)
             match put(ready, UNIT, values.keys()):
                 case Extend(name=name) | GroupJoin(name=name):
                     values[name] = rows
@@ -165,7 +165,7 @@ class Estimator:
                     rows *= condition_share(condition)
                 case Antijoin():
                     rows *= ANTIJOIN_SHARE
-        return replace(prefix, rows=rows, values=values, waiting=tuple(waiting))
+        return rows, values, waiting
 
 
 def without_age(scan: Scan) -> Scan:

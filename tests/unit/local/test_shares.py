@@ -69,22 +69,22 @@ def id_by_id(rows: np.ndarray) -> Callable[[Share, int], int]:
 
 
 def push_at_once(relation: Relation, pushes: list[Callable[[Share, int], int]], ends: list[int]) -> None:
-    """Pushes with a thread each, as `PushedCode` does."""
+    """Pushes with a thread each, as `push_together` does."""
     room = RowRoom(relation)
     shares = [Share(room, len(pushes)) for _ in pushes]
-    for share, end in zip(shares, ends, strict=True):
-        share.piece = (0, end)
+    reached = [0] * len(pushes)
 
     def work(number: int) -> None:
         share, push = shares[number], pushes[number]
-        while share.piece[0] < share.piece[1]:
-            share.piece = (int(push(share, share.piece[0])), share.piece[1])
-            if share.piece[0] < share.piece[1] and not share.make_row_room():
+        while reached[number] < ends[number]:
+            reached[number] = int(push(share, reached[number]))
+            share.lacks_room = reached[number] < ends[number]
+            if share.lacks_room and not share.make_row_room():
                 return
         share.settle()
 
     with ThreadPoolExecutor(len(pushes)) as threads:
-        while any(begin < end for begin, end in (share.piece for share in shares)):
+        while reached != ends:
             room.open()
             for share in shares:
                 share.open()

@@ -109,7 +109,7 @@ def answer(text, jobs=1, how=Tier.VECTORISED):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_ways_give_the_same_rows(name, monkeypatch):
     monkeypatch.setattr("tidelog.backends.local.team._WORTH_SHARING", 0)
-    monkeypatch.setattr("tidelog.backends.local.pushing._WORTH_SHARING", 0)
+    monkeypatch.setattr("tidelog.backends.local.together._WORTH_SHARING", 0)
     monkeypatch.setattr("tidelog.backends.local.team._TRIAL", 0)
     found = []
     for form in TIERS:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter, process_time, thread_time
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.tiers import Tiers
+from tidelog.backends.local.together import SharedRule, push_together
 from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Tier, Watch, unwatched
 from tidelog.codegen.push_rule import Sharing
@@ -31,6 +32,8 @@ from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Vers
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import relations_read
 from tidelog.schema import Kind, Schema
+
+Work = TypeVar("Work")
 
 _SHARE_AT_ONCE = 0.25
 
@@ -136,14 +139,23 @@ class LocalBackend:
 
     def _push(self, rules: Sequence[tuple[RulePlan, PushedCode]], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive by their code, and adds the number of rows to `derived`."""
-        threads = self._team.threads
-        catch_up((operand for _, code in rules for operand in code.rule.operands), self._store, threads)
+        catch_up((operand for _, code in rules for operand in code.rule.operands), self._store, self._team.threads)
+        shared: list[SharedRule] = []
         for rule, code in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
             in_batch = partial(self._derive_from, rule, watch)
+            if code.sharing is Sharing.TOGETHER:
+                shared.append(SharedRule(code, evaluation, in_batch, code.rows_to_start_from(self._store)))
+                continue
             with self._measured(rule, Tier.PUSH) as measured:
-                measured.derived = code.run(evaluation, in_batch, threads, self._jobs)
+                measured.derived = code.run(evaluation, in_batch)
             derived[rule.id] = derived.get(rule.id, 0) + measured.derived
+        for some in self._measurable(shared):
+            with self._measured(some[0].evaluation.rule, Tier.PUSH) as measured:
+                push_together(some, self._store.relations, self._team)
+                measured.derived = sum(each.derived for each in some)
+        for each in shared:
+            derived[each.evaluation.rule.id] = derived.get(each.evaluation.rule.id, 0) + each.derived
 
     def _derive_in_batches(self, rules: Sequence[RulePlan], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive, and adds the number of rows to `derived`."""
@@ -154,10 +166,7 @@ class LocalBackend:
             body.catch_up(evaluation)
             body.prepare(evaluation)
             tasks.append(Task(body, self._store.relations[rule.head], evaluation))
-        if not tasks:
-            return
-        # To say what each cost, they run one after the other.
-        for some in [tasks] if self._profile is None else [[task] for task in tasks]:
+        for some in self._measurable(tasks):
             with self._measured(some[0].evaluation.rule, Tier.VECTORISED) as measured:
                 measured.derived = self._run_tasks(some, watch, derived)
 
@@ -174,6 +183,12 @@ class LocalBackend:
             self._tiers.note(rule, stopped - started)
             started = stopped
         return total
+
+    def _measurable(self, work: list[Work]) -> Iterable[list[Work]]:
+        """What is to be done at the same time: to say what each costs, one after the other."""
+        if self._profile is not None:
+            return [[each] for each in work]
+        return [work] if work else []
 
     def _measured(self, rule: RulePlan, tier: Tier) -> AbstractContextManager[Count]:
         """A block in which a rule runs, measured if there is a profile."""

@@ -64,11 +64,15 @@ def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None
 def bind(operands: Sequence[Operand], store: Store, lent: Arrays, interned: Interned) -> list[Any]:
     """The arguments that stand for the operands now, the sink among them what it has lent; they are good until that or
     the tables of values change."""
+    identify_constants(operands, store)
+    return [array for operand in operands for array in _arrays(operand, store, lent, interned)]
+
+
+def identify_constants(operands: Iterable[Operand], store: Store) -> None:
+    """Gives ids to constants that have none yet: before tables of ids are handed over, or threads start."""
     for operand in operands:
         if isinstance(operand, Identity):
-            # A constant that has no id yet gets one before the table of ids is handed over.
             store.values.identify_one(operand.kind, operand.value)
-    return [array for operand in operands for array in _arrays(operand, store, lent, interned)]
 
 
 def _arrays(operand: Operand, store: Store, lent: Arrays, interned: Interned) -> Arrays:

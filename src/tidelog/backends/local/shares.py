@@ -56,7 +56,7 @@ class Share:
     """What one of `threads` threads pushes to a relation of one or two columns."""
 
     def __init__(self, room: RowRoom, threads: int) -> None:
-        self.piece: Stretch = (0, 0)
+        self.lacks_room = False
         self.counters = np.zeros(_LINES + COUNTERS + _LINES, np.int64)[_LINES : _LINES + COUNTERS]
         self._room = room
         self._threads = threads
@@ -67,6 +67,7 @@ class Share:
 
     def open(self) -> None:
         """Takes its part of what is free in the set, and room for rows."""
+        self.lacks_room = False
         self._stretch = self._room.take(0) or (0, 0)
         held = self._room.relation.membership
         if isinstance(held, PairSet):
@@ -128,8 +129,7 @@ class Share:
     @property
     def lacks_reach(self) -> bool:
         """Whether it stopped at ids that the set does not reach to."""
-        begin, end = self.piece
-        return begin < end and not self.counters[ENTRIES] and not self.counters[ROWS]
+        return self.lacks_room and not self.counters[ENTRIES] and not self.counters[ROWS]
 
     def _note_written(self) -> None:
         begin = self._stretch[0]

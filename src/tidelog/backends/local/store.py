@@ -216,7 +216,7 @@ class Store:
             counted = self._distinct[relation, column] = DifferentIds()
         if stored.stored > counted.rows + counted.rows // 2:
             jit.work(stored.stored - counted.rows)
-            counted.take(stored.rows[counted.rows : stored.stored, column])
+            counted.take(stored.rows[counted.rows : stored.stored], column)
         return max(1, counted.count)
 
 
@@ -227,11 +227,14 @@ class DifferentIds:
         self.rows = self.count = 0
         self._seen = np.zeros(0, np.uint8)
 
-    def take(self, column: Rows) -> None:
+    def take(self, rows: Rows, column: int) -> None:
         """Counts the ids of the rows behind those counted so far."""
-        ids = np.ascontiguousarray(column)
-        top = int(ids.max(initial=0))
-        if top >= self._seen.size:
-            self._seen = np.concatenate([self._seen, np.zeros(max(top + 1, self._seen.size), np.uint8)])
-        self.count += int(count_different(ids, self._seen))
-        self.rows += ids.size
+        reached = 0
+        while True:
+            reached, found = count_different(rows, column, reached, self._seen)
+            self.count += int(found)
+            if reached == rows.shape[0]:
+                break
+            reach = max(2 * self._seen.size, int(rows[reached, column]) + 1)
+            self._seen = np.concatenate([self._seen, np.zeros(reach - self._seen.size, np.uint8)])
+        self.rows += rows.shape[0]

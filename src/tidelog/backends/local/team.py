@@ -8,9 +8,10 @@ Where nearly everything is new, that one thread has most of the work anyway: the
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
+
+Given = TypeVar("Given")
+Gained = TypeVar("Gained")
 
 _WORTH_SHARING = 1 << 17
 """Rows to be derived in a round and left out again, below which one thread does the work: handing a piece over costs as
@@ -77,7 +81,7 @@ class Team:
     """`jobs` threads. It remembers the habits of bodies, to see what is worth sharing and to cut good pieces."""
 
     def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
+        self.jobs = jobs
         self.threads = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
         self._habits: dict[int, Habit] = {}
 
@@ -90,6 +94,18 @@ class Team:
         for each, rows, count in _alone(work) if self.threads is None else self._together(self.threads, work):
             each.derived += count
             yield each.task, rows, count
+
+    def map(self, work: Callable[[Given], Gained], given: Iterable[Given]) -> list[Gained]:
+        """What `work` makes of each, all of them at the same time: this thread takes the first."""
+        first, *others = given
+        if self.threads is None or not others:
+            return [work(each) for each in (first, *others)]
+        promised = [self.threads.submit(work, each) for each in others]
+        try:
+            made = work(first)
+        finally:
+            wait(promised)
+        return [made, *(each.result() for each in promised)]
 
     def forget(self) -> None:
         """Drops what is known about bodies, because they are translated anew."""
@@ -127,7 +143,7 @@ class Team:
     def _shared(self, pool: ThreadPoolExecutor, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
         streams = deque((each, each.task.run([piece])) for each in work for piece in self._pieces(each))
         while streams:
-            window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self._jobs))]
+            window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self.jobs))]
             unfinished = []
             # All of them first: nobody may add to a head while a thread still asks it.
             results = list(pool.map(_take, (stream for _, stream in window), (each.task.head for each, _ in window)))
@@ -145,7 +161,7 @@ class Team:
         morsels = each.take()
         habit = self._habits.get(id(each.task.body))
         wanted = int(_PIECE / max(habit.fan_out, 1e-3)) if habit else _PIECE
-        piece = max(1, min(wanted, MORSEL, -(-sum(batch.size for batch in morsels) // self._jobs)))
+        piece = max(1, min(wanted, MORSEL, -(-sum(batch.size for batch in morsels) // self.jobs)))
         for morsel in morsels:
             for begin in range(0, morsel.size, piece):
                 yield Batch(morsel.rows[begin : begin + piece], morsel.names)

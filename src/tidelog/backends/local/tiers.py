@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from subprocess import Popen
 from time import monotonic
 
-from tidelog.backends.local.pushing import PushedCode, code_of
+from tidelog.backends.local.pushing import PushedCode, StoreSurroundings, code_of
 from tidelog.backends.local.store import Store
 from tidelog.backends.protocol import Tier
 from tidelog.codegen.operands import NotPushed
@@ -32,8 +32,14 @@ class Candidate:
     """A plan that may run by generated code; `is_ready` once it is compiled."""
 
     node: Node
+    surroundings: StoreSurroundings
     code: PushedCode | NotPushed
     is_ready: bool = False
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the same code would be written now."""
+        return self.surroundings.are_as_told()
 
 
 class Tiers:
@@ -47,6 +53,7 @@ class Tiers:
         self._spent: dict[int, float] = defaultdict(float)
         self._waiting: list[Candidate] = []
         self._compiling: tuple[Popen[str], list[Candidate]] | None = None
+        self._renewing: set[str] = set()
         self._next_look = 0.0
 
     def code(self, rule: RulePlan) -> PushedCode | None:
@@ -61,7 +68,7 @@ class Tiers:
             known = self._candidates.get(id(rule.node))
             if known is None or known.node is not rule.node:
                 return None
-            candidate = known
+            candidate = known if known.is_valid or not known.is_ready else self._renewed(rule, known)
         return candidate.code if candidate.is_ready and isinstance(candidate.code, PushedCode) else None
 
     def note(self, rule: RulePlan, seconds: float) -> None:
@@ -90,9 +97,29 @@ class Tiers:
 
     def _candidate(self, rule: RulePlan) -> Candidate:
         known = self._candidates.get(id(rule.node))
-        if known is None or known.node is not rule.node:
-            known = self._candidates[id(rule.node)] = Candidate(rule.node, code_of(rule, self._store, self._sharing))
+        if known is None or known.node is not rule.node or not known.is_valid:
+            known = self._candidates[id(rule.node)] = self._written(rule)
         return known
+
+    def _written(self, rule: RulePlan) -> Candidate:
+        surroundings = StoreSurroundings(self._store)
+        return Candidate(rule.node, surroundings, code_of(rule, surroundings, self._sharing))
+
+    def _renewed(self, rule: RulePlan, stale: Candidate) -> Candidate:
+        """The code that would be written now, once it is compiled; until then what was written before, which gives the
+        same rows."""
+        fresh = self._written(rule)
+        if isinstance(fresh.code, PushedCode):
+            pushed = fresh.code.rule
+            if is_on_disk(pushed.source, pushed.forms):
+                compile_here(pushed.source, pushed.forms)
+                fresh.is_ready = True
+                self._candidates[id(rule.node)] = fresh
+                return fresh
+            if pushed.source not in self._renewing:
+                self._renewing.add(pushed.source)
+                self._waiting.append(fresh)
+        return stale
 
     def _is_compiling(self, candidate: Candidate) -> bool:
         return self._compiling is not None and any(candidate is each for each in self._compiling[1])

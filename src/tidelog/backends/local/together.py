@@ -1,0 +1,181 @@
+"""Threads that push what the rules of a round derive, all rules at the same time.
+
+Rows that a rule reads do not change in a round, and the sets of the heads are shared: so a piece of any rule may run
+beside any other, and threads are called together once for a round. Whenever a set has no room, all of them stop until
+it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.operands import bind, identify_constants
+from tidelog.backends.local.pushing import PushedCode, Vectorised
+from tidelog.backends.local.shares import RowRoom, Share, gather
+from tidelog.backends.local.team import Team
+from tidelog.facts.relation import Relation
+from tidelog.kernels import jit
+
+_WORTH_SHARING = 1 << 15
+"""Rows to be derived in a round, below which one thread does the work."""
+
+_LEAST = 1 << 12
+"""Rows to be derived in one piece."""
+
+
+@dataclass(slots=True)
+class SharedRule:
+    """A rule that threads run in this round: how far the rows to start from were given out, and what came of them."""
+
+    code: PushedCode
+    evaluation: Evaluation
+    in_batch: Vectorised
+    total: int
+    given: int = 0
+    derived: int = 0
+    failed: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some of the rows that a rule starts from."""
+
+    rule: SharedRule
+    begin: int
+    end: int
+
+
+def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation], team: Team) -> None:
+    """Stages what the rules derive, and notes in each how many rows, known ones included."""
+    jobs = team.jobs if sum(rule.total * rule.code.fan_out for rule in rules) > _WORTH_SHARING else 1
+    rooms = {name: RowRoom(relations[name]) for name in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
+    for room in rooms.values():
+        room.relation.settle()
+    for rule in rules:
+        identify_constants(rule.code.rule.operands, rule.evaluation.store)
+    queue = _Queue(rules, jobs)
+    workers = [_Worker({name: Share(room, jobs) for name, room in rooms.items()}) for _ in range(jobs)]
+    work = partial(_push_pieces, queue=queue)
+    # What is not compiled is no single step for other threads: then one share is run after the other.
+    run_all = team.map if jit.is_compiled() else map
+    has_ended = False
+    while not has_ended:
+        for name, room in rooms.items():
+            room.open()
+            for worker in workers:
+                worker.shares[name].open()
+        has_ended = all(list(run_all(work, workers)))
+        for name, room in rooms.items():
+            gather(room, [worker.shares[name] for worker in workers])
+        queue.go_on()
+    for rule in rules:
+        rule.derived += sum(worker.derived[id(rule)] for worker in workers if id(rule) in worker.derived)
+        rule.code.fan_out = rule.derived / max(1, rule.total)
+        for row in rule.failed:
+            rule.in_batch(row, row + 1)
+
+
+class _Worker:
+    """What one thread has: a share of each head, and the piece at which it had to stop."""
+
+    def __init__(self, shares: dict[str, Share]) -> None:
+        self.shares = shares
+        self.left: Piece | None = None
+        self.derived: dict[int, int] = {}
+
+
+def _push_pieces(worker: _Worker, queue: _Queue) -> bool:
+    """Pushes until nothing is left or a set has no room; whether it had room."""
+    try:
+        arguments: tuple[SharedRule | None, list[Any]] = (None, [])
+        for piece in queue.after(worker.left):
+            worker.left = piece
+            share = worker.shares[piece.rule.evaluation.rule.head]
+            if arguments[0] is not piece.rule:
+                arguments = (piece.rule, _bound(piece.rule, share))
+            while piece.begin < piece.end:
+                _push_on(piece, share, arguments[1], worker)
+                if piece.begin < piece.end and share.lacks_room:
+                    if not share.make_row_room():
+                        queue.pause()
+                        return False
+                    arguments = (piece.rule, _bound(piece.rule, share))
+        worker.left = None
+        for share in worker.shares.values():
+            share.settle()
+    except BaseException:
+        queue.stop()
+        raise
+    return True
+
+
+def _bound(rule: SharedRule, share: Share) -> list[Any]:
+    return bind(rule.code.rule.operands, rule.evaluation.store, share.arrays(), rule.code.interned)
+
+
+def _push_on(piece: Piece, share: Share, arguments: Iterable[Any], worker: _Worker) -> None:
+    """Pushes what follows from the rows of a piece, up to where it has to stop."""
+    rule = piece.rule
+    reached = int(rule.code.kernel(*arguments, piece.begin, piece.end))
+    derived = share.derived()
+    worker.derived[id(rule)] = worker.derived.get(id(rule), 0) + derived
+    rule.evaluation.watch(rule.evaluation.rule, derived)
+    share.lacks_room = 0 <= reached < piece.end
+    if reached < 0:
+        rule.failed.append(~reached)
+    piece.begin = reached if reached >= 0 else ~reached + 1
+
+
+class _Queue:
+    """The pieces of all rules, those of one rule after those of another: long enough that a call costs nothing, short
+    enough to be watched and shared. Threads may take pieces at the same time."""
+
+    def __init__(self, rules: Sequence[SharedRule], jobs: int) -> None:
+        self._rules = list(reversed(rules))
+        self._jobs = jobs
+        self._is_paused = False
+        self._lock = Lock()
+
+    def after(self, piece: Piece | None) -> Iterator[Piece]:
+        """A piece, then others until there are none."""
+        while piece := piece or self._take():
+            started, rows = perf_counter(), piece.end - piece.begin
+            yield piece
+            piece.rule.code.learn(rows, perf_counter() - started)
+            piece = None
+
+    def _take(self) -> Piece | None:
+        with self._lock:
+            while self._rules and not self._is_paused:
+                rule = self._rules[-1]
+                begin = rule.given
+                if begin < rule.total:
+                    rule.given = min(rule.total, begin + self._size(rule))
+                    return Piece(rule, begin, rule.given)
+                self._rules.pop()
+            return None
+
+    def _size(self, rule: SharedRule) -> int:
+        if self._jobs == 1:
+            return rule.code.chunk
+        fair = max(rule.total // (8 * self._jobs), int(_LEAST / max(rule.code.fan_out, 1 / _LEAST)))
+        return max(1, min(rule.code.chunk, fair))
+
+    def pause(self) -> None:
+        """Gives out no more pieces until it goes on."""
+        self._is_paused = True
+
+    def go_on(self) -> None:
+        """Gives out the pieces that are left."""
+        self._is_paused = False
+
+    def stop(self) -> None:
+        """Gives out no more pieces."""
+        with self._lock:
+            self._rules.clear()
