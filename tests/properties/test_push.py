@@ -19,7 +19,7 @@ from replay import expected_history, replay
 from strategies import Sample, programs
 from test_cases import is_expected
 from tidelog import Maintenance, Tier
-from tidelog.backends.local import pushing, shares, sinks
+from tidelog.backends.local import pushing, shares, sinks, together
 from tidelog.errors import EvaluationError
 from unit.kernels.forms import tier
 
@@ -43,7 +43,7 @@ def test_pushed_rows_are_those_of_the_oracle(sample: Sample) -> None:
 def test_threads_that_push_give_the_rows_of_the_oracle(sample: Sample) -> None:
     checked = checked_program(sample.text)
     short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
-    with mock.patch.object(pushing, "_WORTH_SHARING", 0), short:
+    with mock.patch.object(together, "_WORTH_SHARING", 0), short:
         assert by_engine(checked, sample.facts, jobs=2, **PUSH.options) == by_oracle(checked, sample.facts)
 
 

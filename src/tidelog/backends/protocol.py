@@ -54,6 +54,14 @@ def unwatched(_rule: RulePlan, _rows: int) -> None:
     """A watch that does nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """How many rows each rule derived, by its id, and in how many rounds: more than one if rules have run ahead."""
+
+    rows: Mapping[int, int]
+    rounds: int = 1
+
+
 class Facts(Protocol):
     """Different rows of one relation, stored or not, wherever the backend has them. They never change."""
 
@@ -122,8 +130,9 @@ class Rounds(Protocol):
     `derive` stages the rows that are neither stored nor staged yet; `advance` makes what is staged the delta.
     """
 
-    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
-        """Runs each plan against what is stored and stages its new rows. Returns rows derived, by rule id."""
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Derived:
+        """Runs each plan against what is stored and stages its new rows. A plan that `runs_ahead` may be run on those
+        that it has staged itself; then it does not take them up again when they are the delta."""
         ...
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:

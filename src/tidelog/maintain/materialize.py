@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
-from tidelog.backends.protocol import Backend
+from tidelog.backends.protocol import Backend, Derived
 from tidelog.facts.closure import ClosureTooLarge
 from tidelog.maintain.limits import Usage, check_limits, memory_in_use
 from tidelog.maintain.ordering import Ordering
@@ -97,14 +97,12 @@ class Run:
                 return 1, ahead
         if stratum.closed is not None:
             return 1, self._close(stratum.closed)
-        rounds = 0
-        delta = self._round(number, rounds, stratum, (*self._filled(stratum.given), *stratum.once), known)
+        rounds, delta = self._round(number, 0, stratum, (*self._filled(stratum.given), *stratum.once), known)
         if before and stratum.first:
-            rounds += 1
-            delta = self._round(number, rounds, stratum, stratum.first, known)
+            rounds, delta = self._round(number, rounds + 1, stratum, stratum.first, known)
+        waking = Waking(stratum.rounds)
         while any(delta.values()) and stratum.rounds and not self._is_full(known):
-            rounds += 1
-            delta = self._round(number, rounds, stratum, awake(stratum.rounds, delta), known)
+            rounds, delta = self._round(number, rounds + 1, stratum, waking.by(delta), known)
         return rounds, sum(known.values()) - before
 
     def _close(self, closed: ClosedRelation) -> int:
@@ -135,9 +133,12 @@ class Run:
         """Something that looks at the limits while a round runs."""
         return RoundWatch(number, rounds, stratum, self)
 
-    def round(self, number: int, rounds: int, stratum: StratumPlan, rules: tuple[RulePlan, ...]) -> Mapping[str, int]:
-        """The number of new rows of each relation after `rules` ran once."""
-        return self._round(number, rounds, stratum, rules, defaultdict(int))
+    def round(
+        self, number: int, first: int, stratum: StratumPlan, rules: tuple[RulePlan, ...]
+    ) -> tuple[int, Mapping[str, int]]:
+        """The last round, and the number of new rows of each relation, after `rules` ran in round `first`, and in
+        others where they ran ahead."""
+        return self._round(number, first, stratum, rules, defaultdict(int))
 
     def advance(self, stratum: StratumPlan) -> Mapping[str, int]:
         """Makes what is staged the delta of each relation; modules close over their part of it. Sizes of the deltas."""
@@ -159,22 +160,27 @@ class Run:
         return {relation: statistics.rows(relation, Version.FULL) for relation in stratum.relations}
 
     def _round(
-        self, number: int, rounds: int, stratum: StratumPlan, rules: tuple[RulePlan, ...], known: dict[str, int]
-    ) -> Mapping[str, int]:
-        """The number of new rows of each relation after `rules` ran once; they are added to `known`."""
-        if not rules and not rounds:
-            return {}
-        watch = RoundWatch(number, rounds, stratum, self)
-        derived = self._backend.derive(self._ordering.of(rules), watch) if rules else {}
+        self, number: int, first: int, stratum: StratumPlan, rules: tuple[RulePlan, ...], known: dict[str, int]
+    ) -> tuple[int, Mapping[str, int]]:
+        """As `round`; the numbers of new rows are added to `known`."""
+        if not rules and not first:
+            return 0, {}
+        watch = RoundWatch(number, first, stratum, self)
+        derived = self._backend.derive(self._ordering.of(rules), watch) if rules else Derived({})
+        rounds = first + derived.rounds - 1
         delta = self.advance(stratum)
         for relation, rows in delta.items():
             known[relation] += rows
             self.rows += rows
-        self.observer.round_finished(number, rounds, delta, sum(derived.values()))
+        self.observer.round_finished(number, rounds, delta, sum(derived.rows.values()))
         if any(delta.values()):
-            active = {rule.id: (rule, derived[rule.id]) for rule in rules if derived.get(rule.id)}
+            active = {
+                rule.id: (rule, max(1, derived.rows[rule.id] // derived.rounds))
+                for rule in rules
+                if derived.rows.get(rule.id)
+            }
             self.check(rounds, stratum, tuple(active.values()))
-        return delta
+        return rounds, delta
 
     def check(self, rounds: int, stratum: StratumPlan, active: tuple[tuple[RulePlan, int], ...]) -> None:
         """Raises LimitError if a limit is reached; `active` are the rules that derive rows, and how many."""
@@ -213,10 +219,15 @@ class RoundWatch:
             self._run.check(self._round_number - 1, self._stratum, tuple(self._derived.values()))
 
 
-def awake(rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
-    """The delta versions of rules that have a delta to read."""
-    return tuple(
-        rule
-        for rule in rules
-        if any(delta.get(scan.relation) for scan in joined_scans(rule.node) if scan.version is Version.DELTA)
-    )
+class Waking:
+    """Which delta versions of rules have a delta to read."""
+
+    def __init__(self, rules: tuple[RulePlan, ...]) -> None:
+        self._rules = [
+            (rule, tuple(scan.relation for scan in joined_scans(rule.node) if scan.version is Version.DELTA))
+            for rule in rules
+        ]
+
+    def by(self, delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
+        """The rules that deltas of these sizes wake."""
+        return tuple(rule for rule, relations in self._rules if any(delta.get(name) for name in relations))

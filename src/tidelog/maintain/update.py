@@ -18,7 +18,7 @@ from math import inf
 from tidelog.backends.protocol import Backend, Facts, Watch
 from tidelog.maintain.budget import Budget, OverBudget
 from tidelog.maintain.journal import Journal, Net
-from tidelog.maintain.materialize import Run, awake
+from tidelog.maintain.materialize import Run, Waking
 from tidelog.maintain.protocol import Strategy
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan, Version
 from tidelog.plan.update_rules import Questionnaire, Sign, StratumQuestions
@@ -275,8 +275,9 @@ class Update:
     def _insert(self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int) -> None:
         """Stores what is gained and what follows from it within the stratum."""
         stratum = questions.stratum
-        rounds = 1
+        rounds = 0
         came: dict[str, list[Facts]] = {relation: [] for relation in stratum.relations}
+        waking = Waking(stratum.rounds)
         # What is there now is old: only what comes from here on may have to be taken back.
         self._backend.advance(stratum.relations)
         try:
@@ -284,9 +285,7 @@ class Update:
             delta = self._run.advance(stratum)
             while any(delta.values()):
                 self._collect_delta(came)
-                rules = awake(stratum.rounds, delta)
-                delta = self._run.round(number + 1, rounds, stratum, rules)
-                rounds += 1
+                rounds, delta = self._run.round(number + 1, rounds + 1, stratum, waking.by(delta))
         except BaseException:
             # Whether the last round got as far as to store its rows or not: all are noted, to be taken back.
             self._collect_delta(came)

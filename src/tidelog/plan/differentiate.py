@@ -18,6 +18,7 @@ from tidelog.plan.nodes import (
     RulePlan,
     Scan,
     Select,
+    StratumPlan,
     Union,
     Unit,
     Values,
@@ -35,11 +36,20 @@ def differentiate(rule: RulePlan, recursive: frozenset[str]) -> tuple[RulePlan, 
 
     Negated and aggregated scans are never recursive: strata see to that.
     """
-    count = sum(scan.relation in recursive for scan in joined_scans(rule.node))
+    read = [scan.relation for scan in joined_scans(rule.node) if scan.relation in recursive]
     return tuple(
-        replace(rule, node=with_versions(rule.node, recursive, iter(versions(count, position))))
-        for position in range(count)
+        replace(
+            rule,
+            node=with_versions(rule.node, recursive, iter(versions(len(read), position))),
+            runs_ahead=read == [rule.head],
+        )
+        for position in range(len(read))
     )
+
+
+def in_step(stratum: StratumPlan) -> StratumPlan:
+    """`stratum`, none of whose rules runs ahead of the others."""
+    return replace(stratum, rounds=tuple(replace(rule, runs_ahead=False) for rule in stratum.rounds))
 
 
 def joined_scans(node: Node) -> Iterator[Scan]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidelog.analysis.checked import CheckedProgram, SimpleRule, Stratum
 from tidelog.language.syntax_tree import Constant, OrderHint, Variable
-from tidelog.plan.differentiate import differentiate
+from tidelog.plan.differentiate import differentiate, in_step
 from tidelog.plan.lower_body import lower_body
 from tidelog.plan.nodes import Plan, Project, RulePlan, Scan, StratumPlan, Values
 from tidelog.plan.passes.fold_constants import fold_term
@@ -21,6 +21,8 @@ GIVEN = -1
 def lower(checked: CheckedProgram) -> Plan:
     """The plan of a program. Every rule is `Project(body, head terms)`, and so are the facts of a relation."""
     strata = tuple(lower_stratum(stratum, checked.schemas) for stratum in checked.strata)
+    # Sizes that are limited decide after each round whether there is another one.
+    strata = tuple(each if checked.size_limits.keys().isdisjoint(each.relations) else in_step(each) for each in strata)
     given = [rule for stratum in strata for rule in stratum.given]
     hidden = {given_to(rule.head): replace(checked.schemas[rule.head], relation=given_to(rule.head)) for rule in given}
     return Plan(checked.schemas, strata, checked.size_limits, hidden)

@@ -87,7 +87,10 @@ def _beside_rules(stratum: StratumPlan, closures: tuple[ClosureGroup, ...], plan
     edges = {closure.relation: edges_of(closure.relation) for closure in closures}
 
     def left(rules: tuple[RulePlan, ...]) -> tuple[RulePlan, ...]:
-        return tuple(replace(rule, head=edges.get(rule.head, rule.head)) for rule in rules if rule.id not in replaced)
+        others = (rule for rule in rules if rule.id not in replaced)
+        return tuple(
+            replace(rule, head=edges[rule.head], runs_ahead=False) if rule.head in edges else rule for rule in others
+        )
 
     return StratumPlan(
         (*stratum.relations, *edges.values()),

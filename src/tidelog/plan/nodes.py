@@ -172,6 +172,9 @@ class RulePlan:
     kinds: Mapping[str, Kind] = field(compare=False, repr=False)
     order: tuple[int, ...] | None = None
     """The order of atoms that a `.plan` asks for, counted from 0 in text order; None leaves it to `order_joins`."""
+    runs_ahead: bool = False
+    """Whether nothing it reads changes in a round but its own head, so that what it has derived may be taken up at
+    once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidelog.analysis.magic_ends import BothEnds
 from tidelog.backends.protocol import Backend
@@ -11,6 +11,7 @@ from tidelog.language.syntax_tree import Variable
 from tidelog.maintain.materialize import Run
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import Observer
+from tidelog.plan.differentiate import in_step
 from tidelog.plan.lower import lower, lower_rule
 from tidelog.plan.nodes import Join, Plan, Project, RulePlan, Scan, StratumPlan, Version
 from tidelog.plan.optimize import optimize
@@ -38,7 +39,10 @@ def search_of(ends: BothEnds) -> Search:
     head = Project(both, tuple(Variable(name) for name in schema.names))
     meeting = RulePlan(0, ends.back, head, NOWHERE, "where both ends meet", kinds)
     first_steps = tuple(lower_rule(rule, ends.checked.schemas) for rule in ends.first_steps)
-    return Search(ends, optimize(lower(ends.checked)), first_steps, meeting)
+    plan = optimize(lower(ends.checked))
+    # The side that has fewer new rows takes the next step.
+    plan = replace(plan, strata=tuple(map(in_step, plan.strata)))
+    return Search(ends, plan, first_steps, meeting)
 
 
 def meet(search: Search, run: Run, backend: Backend) -> bool:
@@ -115,5 +119,6 @@ class Side:
         self._take(self.stratum.rounds)
 
     def _take(self, rules: tuple[RulePlan, ...]) -> None:
-        self.new = sum(self.run.round(self.number, self.rounds, self.stratum, rules).values())
+        _, delta = self.run.round(self.number, self.rounds, self.stratum, rules)
+        self.new = sum(delta.values())
         self.rows += self.new

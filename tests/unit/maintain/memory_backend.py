@@ -7,7 +7,7 @@ from time import monotonic
 
 import pyarrow as pa
 
-from tidelog.backends.protocol import Watch, unwatched
+from tidelog.backends.protocol import Derived, Watch, unwatched
 from tidelog.facts.columns import arrow_schema
 from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
 from tidelog.schema import Row, Schema
@@ -37,7 +37,7 @@ class MemoryBackend:
         self.old[relation] |= found
         return len(found)
 
-    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Derived:
         self.derived.append(list(rules))
         tables = versions(self.old, self.delta)
         counts: dict[int, int] = {}
@@ -46,7 +46,7 @@ class MemoryBackend:
             self.staged[rule.head] |= found.keys() - self.rows(rule.head)
             counts[rule.id] = counts.get(rule.id, 0) + found.total()
             watch(rule, found.total())
-        return counts
+        return Derived(counts)
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
         for name in relations:

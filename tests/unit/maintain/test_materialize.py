@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from answers import Failure, by_oracle, checked_program
 from fragments import EVERYTHING
 from strategies import Sample, programs
-from tidelog.backends.protocol import Watch, unwatched
+from tidelog.backends.protocol import Derived, Watch, unwatched
 from tidelog.errors import LimitError, UsageError
 from tidelog.facts.columns import arrow_schema
 from tidelog.language.functions import NoValue
@@ -151,7 +151,7 @@ def test_limits_are_finite_by_default_and_must_be_above_zero() -> None:
 class InterruptedBackend(MemoryBackend):
     """A backend at which the user presses Ctrl-C in the third call of `derive`."""
 
-    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Derived:
         counts = super().derive(rules, watch)
         if len(self.derived) == 3:
             raise KeyboardInterrupt

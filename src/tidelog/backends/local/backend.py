@@ -17,13 +17,15 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import catch_up
 from tidelog.backends.local.profile import Count, Profile
 from tidelog.backends.local.pushing import PushedCode
+from tidelog.backends.local.running_ahead import RunningAhead, Window
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.tiers import Tiers
 from tidelog.backends.local.together import SharedRule, push_together
 from tidelog.backends.local.translate import survivors, translate
-from tidelog.backends.protocol import Tier, Watch, unwatched
+from tidelog.backends.protocol import Derived, Tier, Watch, unwatched
+from tidelog.codegen.operands import RowsOf
 from tidelog.codegen.push_rule import Sharing
 from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.fact_set import FactSet, Gathering, different
@@ -54,6 +56,7 @@ class LocalBackend:
         self._jobs = jobs
         self._team = Team(jobs)
         self._tier = tier
+        self._running_ahead = RunningAhead(self._store)
         self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
 
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
@@ -124,18 +127,22 @@ class LocalBackend:
             rows = self._store.read(relation, Version.FULL)
             held = FactSet(rows, stored.membership if stored.has_membership else None)
         self._store.clear(relation)
-        self._bodies = {key: known for key, known in self._bodies.items() if relation not in known[2]}
-        self._team.forget()
+        if table is not None:
+            self._bodies = {key: known for key, known in self._bodies.items() if relation not in known[2]}
+            self._team.forget()
         return held
 
-    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Derived:
         derived: dict[int, int] = {}
         if len(rules) == 1 and self._copies(rules[0]):
-            return {rules[0].id: self._store.relations[rules[0].head].count}
+            return Derived({rules[0].id: self._store.relations[rules[0].head].count})
+        self._running_ahead.begin_round()
         codes = [(rule, self._tiers.code(rule)) for rule in rules]
-        self._push([(rule, code) for rule, code in codes if code is not None], watch, derived)
-        self._derive_in_batches([rule for rule, code in codes if code is None], watch, derived)
-        return derived
+        if pushed := [(rule, code) for rule, code in codes if code is not None]:
+            self._push(pushed, watch, derived)
+        if len(pushed) < len(codes):
+            self._derive_in_batches([rule for rule, code in codes if code is None], watch, derived)
+        return Derived(derived, self._running_ahead.rounds)
 
     def _push(self, rules: Sequence[tuple[RulePlan, PushedCode]], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive by their code, and adds the number of rows to `derived`."""
@@ -143,12 +150,15 @@ class LocalBackend:
         shared: list[SharedRule] = []
         for rule, code in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
-            in_batch = partial(self._derive_from, rule, watch)
+            in_batch = partial(self._derive_from, evaluation)
             if code.sharing is Sharing.TOGETHER:
-                shared.append(SharedRule(code, evaluation, in_batch, code.rows_to_start_from(self._store)))
+                shared.append(SharedRule(code, evaluation, in_batch, code.rows_to_start_from(evaluation)))
                 continue
             with self._measured(rule, Tier.PUSH) as measured:
-                measured.derived = code.run(evaluation, in_batch)
+                if rule.runs_ahead and code.rule.start == RowsOf(rule.head, Version.DELTA):
+                    measured.derived = self._running_ahead.run(rule, partial(self._push_window, code, evaluation))
+                else:
+                    measured.derived = code.run(evaluation, in_batch)
             derived[rule.id] = derived.get(rule.id, 0) + measured.derived
         for some in self._measurable(shared):
             with self._measured(some[0].evaluation.rule, Tier.PUSH) as measured:
@@ -156,6 +166,10 @@ class LocalBackend:
                 measured.derived = sum(each.derived for each in some)
         for each in shared:
             derived[each.evaluation.rule.id] = derived.get(each.evaluation.rule.id, 0) + each.derived
+
+    def _push_window(self, code: PushedCode, evaluation: Evaluation, window: Window) -> int:
+        evaluation.window = window
+        return code.run(evaluation, partial(self._derive_from, evaluation))
 
     def _derive_in_batches(self, rules: Sequence[RulePlan], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive, and adds the number of rows to `derived`."""
@@ -165,10 +179,20 @@ class LocalBackend:
             body = self._body(rule)
             body.catch_up(evaluation)
             body.prepare(evaluation)
-            tasks.append(Task(body, self._store.relations[rule.head], evaluation))
-        for some in self._measurable(tasks):
+            runs_ahead = rule.runs_ahead and self._jobs == 1 and body.starts_from_delta_of(rule.head)
+            tasks.append(Task(body, self._store.relations[rule.head], evaluation, runs_ahead))
+        ahead, others = ([task for task in tasks if task.runs_ahead is each] for each in (True, False))
+        for some in (*([task] for task in ahead), *self._measurable(others)):
             with self._measured(some[0].evaluation.rule, Tier.VECTORISED) as measured:
-                measured.derived = self._run_tasks(some, watch, derived)
+                if some[0].runs_ahead:
+                    run = partial(self._run_window, some[0], watch, derived)
+                    measured.derived = self._running_ahead.run(some[0].evaluation.rule, run)
+                else:
+                    measured.derived = self._run_tasks(some, watch, derived)
+
+    def _run_window(self, task: Task, watch: Watch, derived: dict[int, int], window: Window) -> int:
+        task.evaluation.window = window
+        return self._run_tasks([task], watch, derived)
 
     def _run_tasks(self, tasks: Sequence[Task], watch: Watch, derived: dict[int, int]) -> int:
         total = 0
@@ -196,20 +220,20 @@ class LocalBackend:
             return nullcontext(Count())
         return self._profile.run(rule, self._store.relations[rule.head], tier, self._tiers.why_not)
 
-    def _derive_from(self, rule: RulePlan, watch: Watch, begin: int, end: int) -> None:
+    def _derive_from(self, evaluation: Evaluation, begin: int, end: int) -> None:
         """Stages what a rule derives from some of the rows that it starts from."""
-        evaluation = Evaluation(self._store, rule, survivors, watch)
-        body = self._body(rule)
+        body = self._body(evaluation.rule)
         body.catch_up(evaluation)
         body.prepare(evaluation)
         assert isinstance(body.source, ScanSource)
         for rows in body.run(body.source.part(evaluation, begin, end), evaluation):
-            self._store.relations[rule.head].stage(rows)
+            self._store.relations[evaluation.rule.head].stage(rows)
 
     def _copies(self, rule: RulePlan) -> bool:
         """Whether the rule was run by copying: all rows of a relation into one that is empty need no look at others."""
-        head, copied = self._store.relations[rule.head], self._body(rule).copied()
-        if copied is None or not head.is_empty or copied[0].relation == rule.head:
+        head = self._store.relations[rule.head]
+        copied = self._body(rule).copied() if head.is_empty else None
+        if copied is None or copied[0].relation == rule.head:
             return False
         scan, columns = copied
         head.stage_different(self._store.read(scan.relation, scan.version)[:, list(columns)])

@@ -14,7 +14,7 @@ from tidelog.backends.local.sources import ScanSource, Source
 from tidelog.backends.local.steps import Step
 from tidelog.facts.membership import Rows
 from tidelog.language.syntax_tree import Term, Variable
-from tidelog.plan.nodes import Scan
+from tidelog.plan.nodes import Scan, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,11 @@ class Body:
         self.source.catch_up(evaluation)
         for step in self.steps:
             step.catch_up(evaluation)
+
+    def starts_from_delta_of(self, relation: str) -> bool:
+        """Whether it starts from the rows of a delta, as they came."""
+        scan = self.source.scan if isinstance(self.source, ScanSource) else None
+        return scan is not None and scan.relation == relation and scan.version is Version.DELTA
 
     def copied(self) -> tuple[Scan, tuple[int, ...]] | None:
         """The scan of which every row gives a row of its own, and which columns make it; None where that is not so."""

@@ -10,7 +10,8 @@ from tidelog.backends.local.batch import Batch, Missing, Problem, without
 from tidelog.backends.local.store import Store
 from tidelog.backends.protocol import Watch, unwatched
 from tidelog.errors import EvaluationError
-from tidelog.plan.nodes import RulePlan
+from tidelog.facts.membership import Rows
+from tidelog.plan.nodes import RulePlan, Version
 from tidelog.plan.parts import Part
 from tidelog.schema import Kind
 
@@ -31,8 +32,16 @@ class Evaluation:
     collects: bool = False
     keys: tuple[str, ...] = ()
     failures: list[tuple[Batch, Problem]] = field(default_factory=list)
+    window: tuple[int, int] | None = None
+    """The numbers of the rows that are the delta, where that are not those that came in the last round."""
     most_matches: int | None = None
     """How many matches of a row each join looks at, the oldest first, where some answers are enough."""
+
+    def read(self, relation: str, version: Version) -> Rows:
+        """The rows of that version of `relation`, oldest first."""
+        if self.window is not None and version is Version.DELTA:
+            return self.store.relations[relation].living(*self.window)
+        return self.store.read(relation, version)
 
     @property
     def kinds(self) -> dict[str, Kind]:

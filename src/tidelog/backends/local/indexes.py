@@ -56,9 +56,10 @@ class Index:
         others = tuple(column for column in range(relation.width) if column not in key)
         self.payload_columns = (*others, ROW_NUMBER) if is_numbered else others
         self._columns = np.array(self.payload_columns, np.int64)
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forgets every row, as when the relation was cleared."""
         self._groups = RowSet(self._key.size) if self._key.size > 1 else None
         self._starts = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.int32)
@@ -111,7 +112,7 @@ class Index:
         """Takes in the rows stored since the last look, and what has become old."""
         relation = self._relation
         if self._generation != relation.generation:
-            self._forget()
+            self.forget()
         if self._removals != relation.removed:
             self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
@@ -136,7 +137,7 @@ class Index:
         rows = relation.rows[gone]
         groups = self._find_groups(rows, self._key)
         if int(self._counts[groups].sum()) > _REMOVAL_WORTH * max(relation.size, _TAIL):
-            self._forget()
+            self.forget()
             self._removals = relation.removed
             return
         self._separate()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.backends.local.closed import ClosedIndex
+from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.sinks import Arrays
 from tidelog.backends.local.store import Store
@@ -61,11 +62,11 @@ def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None
         list(threads.map(lambda index: index.catch_up(), many.values()))
 
 
-def bind(operands: Sequence[Operand], store: Store, lent: Arrays, interned: Interned) -> list[Any]:
+def bind(operands: Sequence[Operand], evaluation: Evaluation, lent: Arrays, interned: Interned) -> list[Any]:
     """The arguments that stand for the operands now, the sink among them what it has lent; they are good until that or
     the tables of values change."""
-    identify_constants(operands, store)
-    return [array for operand in operands for array in _arrays(operand, store, lent, interned)]
+    identify_constants(operands, evaluation.store)
+    return [array for operand in operands for array in _arrays(operand, evaluation, lent, interned)]
 
 
 def identify_constants(operands: Iterable[Operand], store: Store) -> None:
@@ -75,10 +76,11 @@ def identify_constants(operands: Iterable[Operand], store: Store) -> None:
             store.values.identify_one(operand.kind, operand.value)
 
 
-def _arrays(operand: Operand, store: Store, lent: Arrays, interned: Interned) -> Arrays:
+def _arrays(operand: Operand, evaluation: Evaluation, lent: Arrays, interned: Interned) -> Arrays:
+    store = evaluation.store
     match operand:
         case RowsOf(relation, version):
-            return (np.ascontiguousarray(store.read(relation, version)),)
+            return (np.ascontiguousarray(evaluation.read(relation, version)),)
         case Blocks(relation, key):
             index = store.index(relation, key)
             assert isinstance(index, Index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ class PushedCode:
     def run(self, evaluation: Evaluation, in_batch: Vectorised) -> int:
         """Stages what the rule derives, whose operands are up to date; how many rows, known ones included."""
         sink = sink_for(evaluation.store.relations[evaluation.rule.head])
-        total = self.rows_to_start_from(evaluation.store)
+        total = self.rows_to_start_from(evaluation)
         position = derived = 0
         while position < total:
             end = min(total, position + self.chunk)
@@ -50,11 +50,12 @@ class PushedCode:
             position = end
         return derived
 
-    def rows_to_start_from(self, store: Store) -> int:
+    def rows_to_start_from(self, evaluation: Evaluation) -> int:
+        """How many there are."""
         start = self.rule.start
         if isinstance(start, ChangedKeys):
-            return int(store.word_index(start.relation, start.key).delta.keys.size)
-        return int(store.read(start.relation, start.version).shape[0])
+            return int(evaluation.store.word_index(start.relation, start.key).delta.keys.size)
+        return int(evaluation.read(start.relation, start.version).shape[0])
 
     def learn(self, rows: int, seconds: float) -> None:
         """Notes how long it took to push from so many rows: a call should cost nothing, and end soon enough to be
@@ -68,7 +69,7 @@ class PushedCode:
         """Pushes what follows from some of the rows to start from; how many rows were derived."""
         store, position, derived = evaluation.store, begin, 0
         while position < end:
-            arguments = bind(self.rule.operands, store, sink.arrays(), self.interned)
+            arguments = bind(self.rule.operands, evaluation, sink.arrays(), self.interned)
             reached = int(self.kernel(*arguments, position, end))
             if 0 <= reached < end:
                 sink.make_room()
@@ -95,15 +96,24 @@ def code_of(
 
 
 class StoreSurroundings:
-    """What a generator asks, answered by a store. What it was told it can compare with what is true later."""
+    """What a generator asks, answered by a store, and whether the answers would still be the same."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, relations: Iterable[str]) -> None:
         self._store = store
+        self._relations = [store.relations[name] for name in relations]
         self._told: list[tuple[Callable[[], object], object]] = []
+        self._sizes = self._sizes_now()
 
     def are_as_told(self) -> bool:
-        """Whether all questions would have the same answers now."""
+        """Whether all questions would have the same answers now; asked again only when a relation is much larger."""
+        sizes = self._sizes_now()
+        if sizes == self._sizes:
+            return True
+        self._sizes = sizes
         return all(ask() == answer for ask, answer in self._told)
+
+    def _sizes_now(self) -> list[int]:
+        return [each.stored.bit_length() for each in self._relations]
 
     def width(self, relation: str) -> int:
         return self._store.relations[relation].width

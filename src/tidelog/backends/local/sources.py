@@ -128,7 +128,7 @@ class ScanSource:
 
     def part(self, evaluation: Evaluation, begin: int, end: int) -> Iterator[Batch]:
         """As `morsels`, for some rows of the version that is read, counted from its first."""
-        rows = evaluation.store.read(self.scan.relation, self.scan.version)[begin:end]
+        rows = evaluation.read(self.scan.relation, self.scan.version)[begin:end]
         mask = np.ones(rows.shape[0], np.bool_)
         for one, other in self.equal:
             mask &= rows[:, one] == rows[:, other]
@@ -163,7 +163,7 @@ class ScanSource:
             if self._asks_for_ages:
                 rows = evaluation.store.ages_of_marked(self.scan.relation)
             else:
-                rows = evaluation.store.read(self.scan.relation, self.scan.version)
+                rows = evaluation.read(self.scan.relation, self.scan.version)
             return rows, {column: column for column in range(rows.shape[1])}
         index = self._index(evaluation)
         key = np.array([[identity for _, identity in self.constants]], np.int32)

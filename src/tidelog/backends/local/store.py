@@ -184,8 +184,12 @@ class Store:
     def clear(self, relation: str) -> None:
         """Forgets the rows of `relation` and everything known about them."""
         self.relations[relation].clear()
-        self._indexes = {key: index for key, index in self._indexes.items() if key[0] != relation}
-        self._word_indexes = {key: index for key, index in self._word_indexes.items() if key[0] != relation}
+        for key, index in self._indexes.items():
+            if key[0] == relation:
+                index.forget()
+        for (name, _), words in self._word_indexes.items():
+            if name == relation:
+                words.forget()
         self._ordered = {key: index for key, index in self._ordered.items() if key[0] != relation}
         self._distinct = {key: count for key, count in self._distinct.items() if key[0] != relation}
         self._closed.pop(relation, None)

@@ -48,6 +48,7 @@ class Task:
     body: Body
     head: Relation
     evaluation: Evaluation
+    runs_ahead: bool
 
     def run(self, batches: list[Batch]) -> Iterator[Rows]:
         return self.body.run(iter(batches), self.evaluation)
@@ -90,8 +91,13 @@ class Team:
 
         The caller must stage them before it asks for more.
         """
+        if self.threads is None:
+            for task in tasks:
+                for rows in task.body.run(task.body.source.morsels(task.evaluation), task.evaluation):
+                    yield task, rows, rows.shape[0]
+            return
         work = [Progress(task, list(task.body.source.morsels(task.evaluation))) for task in tasks]
-        for each, rows, count in _alone(work) if self.threads is None else self._together(self.threads, work):
+        for each, rows, count in self._together(self.threads, work):
             each.derived += count
             yield each.task, rows, count
 

@@ -15,6 +15,7 @@ from tidelog.codegen.push_rule import Sharing
 from tidelog.kernels import jit
 from tidelog.kernels.generated import compile_elsewhere, compile_here, is_on_disk
 from tidelog.plan.nodes import Node, RulePlan
+from tidelog.plan.walk import relations_read
 
 WORTH_COMPILING = 0.5
 """Seconds that a rule has taken as batches when its code is compiled."""
@@ -29,17 +30,15 @@ BETWEEN_LOOKS = 0.1
 
 @dataclass(slots=True)
 class Candidate:
-    """A plan that may run by generated code; `is_ready` once it is compiled."""
+    """A plan that may run by generated code; `is_ready` once it is compiled, `is_waiting` until then if it will be."""
 
     node: Node
     surroundings: StoreSurroundings
     code: PushedCode | NotPushed
     is_ready: bool = False
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the same code would be written now."""
-        return self.surroundings.are_as_told()
+    is_waiting: bool = False
+    next_look: float = 0.0
+    """Seconds spent as batches after which the disk is looked at again."""
 
 
 class Tiers:
@@ -68,7 +67,7 @@ class Tiers:
             known = self._candidates.get(id(rule.node))
             if known is None or known.node is not rule.node:
                 return None
-            candidate = known if known.is_valid or not known.is_ready else self._renewed(rule, known)
+            candidate = self._renewed(rule, known) if known.is_ready and not known.surroundings.are_as_told() else known
         return candidate.code if candidate.is_ready and isinstance(candidate.code, PushedCode) else None
 
     def note(self, rule: RulePlan, seconds: float) -> None:
@@ -80,14 +79,17 @@ class Tiers:
         if spent < WORTH_LOADING:
             return
         candidate = self._candidate(rule)
-        if candidate.is_ready or isinstance(candidate.code, NotPushed) or candidate in self._waiting:
+        if candidate.is_ready or isinstance(candidate.code, NotPushed) or candidate.is_waiting:
             return
+        if spent < candidate.next_look:
+            return
+        candidate.next_look = min(2 * spent, WORTH_COMPILING)
         pushed = candidate.code.rule
         if is_on_disk(pushed.source, pushed.forms):
             compile_here(pushed.source, pushed.forms)
             candidate.is_ready = True
-        elif spent >= WORTH_COMPILING and not self._is_compiling(candidate):
-            self._waiting.append(candidate)
+        elif spent >= WORTH_COMPILING:
+            self._wait(candidate)
             self._look_after_compiler()
 
     def why_not(self, rule: RulePlan) -> str | None:
@@ -97,12 +99,12 @@ class Tiers:
 
     def _candidate(self, rule: RulePlan) -> Candidate:
         known = self._candidates.get(id(rule.node))
-        if known is None or known.node is not rule.node or not known.is_valid:
+        if known is None or known.node is not rule.node or not known.surroundings.are_as_told():
             known = self._candidates[id(rule.node)] = self._written(rule)
         return known
 
     def _written(self, rule: RulePlan) -> Candidate:
-        surroundings = StoreSurroundings(self._store)
+        surroundings = StoreSurroundings(self._store, {rule.head, *relations_read(rule.node)})
         return Candidate(rule.node, surroundings, code_of(rule, surroundings, self._sharing))
 
     def _renewed(self, rule: RulePlan, stale: Candidate) -> Candidate:
@@ -118,11 +120,12 @@ class Tiers:
                 return fresh
             if pushed.source not in self._renewing:
                 self._renewing.add(pushed.source)
-                self._waiting.append(fresh)
+                self._wait(fresh)
         return stale
 
-    def _is_compiling(self, candidate: Candidate) -> bool:
-        return self._compiling is not None and any(candidate is each for each in self._compiling[1])
+    def _wait(self, candidate: Candidate) -> None:
+        candidate.is_waiting = True
+        self._waiting.append(candidate)
 
     def _look_after_compiler(self) -> None:
         """Takes over what has been compiled, and has what waits compiled next."""

@@ -116,7 +116,7 @@ def _push_pieces(worker: _Worker, queue: _Queue) -> bool:
 
 
 def _bound(rule: SharedRule, share: Share) -> list[Any]:
-    return bind(rule.code.rule.operands, rule.evaluation.store, share.arrays(), rule.code.interned)
+    return bind(rule.code.rule.operands, rule.evaluation, share.arrays(), rule.code.interned)
 
 
 def _push_on(piece: Piece, share: Share, arguments: Iterable[Any], worker: _Worker) -> None:

@@ -15,9 +15,10 @@ class WordIndex:
     def __init__(self, relation: Relation, key: int) -> None:
         self._relation = relation
         self._key = key
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forgets every row, as when the relation was cleared."""
         self.full, self.delta = WordRows(self._key), WordRun(self._key)
         self._end = self._delta_start = self._removals = 0
         self._generation = self._relation.generation
@@ -26,7 +27,7 @@ class WordIndex:
         """Takes in the rows stored since the last look, which of them are the delta, and what was removed."""
         relation = self._relation
         if self._generation != relation.generation:
-            self._forget()
+            self.forget()
         if self._removals != relation.removed:
             gone = relation.removals[self._removals :]
             gone = np.ascontiguousarray(relation.rows[gone[gone < self._end]])

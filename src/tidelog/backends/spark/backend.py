@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.protocol import Watch, unwatched
+from tidelog.backends.protocol import Derived, Watch, unwatched
 from tidelog.backends.spark.derive import answers
 from tidelog.backends.spark.facts import SparkFacts, near_facts, settled
 from tidelog.backends.spark.job_names import described, of_rules, of_stratum
@@ -108,7 +108,7 @@ class SparkBackend:
         self._closures.pop(relation, None)
         return held
 
-    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[int, int]:
+    def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Derived:
         derived: dict[int, int] = {}
         for head, some in _by_head(rules).items():
             stored = self._relation(head)
@@ -118,7 +118,7 @@ class SparkBackend:
                     for rule, count in answer.counts:
                         derived[rule.id] = derived.get(rule.id, 0) + count
                         watch(rule, count)
-        return derived
+        return Derived(derived)
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
         age = self._store.next_age()

@@ -1,0 +1,49 @@
+"""Rules that take up what they have derived themselves at once, instead of in the next round.
+
+A rule that reads nothing of its stratum but its own head, once, may do so: whatever else it reads stays as it is. Each
+row is still taken up once, and those that follow from it come behind it. A round of Python costs more than a hundred
+rows, and deep recursion has thousands of rounds with a few rows each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidelog.backends.local.store import Store
+from tidelog.plan.nodes import Node, RulePlan
+
+_STEPS = 64
+"""How many rounds a rule may be ahead of others, whose turn it is then; limits are looked at between rounds."""
+
+Window = tuple[int, int]
+"""Rows from a number to another."""
+
+
+class RunningAhead:
+    """Remembers up to which row each plan has come. A rule with alternatives is several plans."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reached: dict[int, tuple[Node, int, int]] = {}
+        self.rounds = 1
+
+    def begin_round(self) -> None:
+        """Counts anew how many rounds the rules of a round have run."""
+        self.rounds = 1
+
+    def run(self, rule: RulePlan, derive_from: Callable[[Window], int]) -> int:
+        """Has a rule derive from the delta of its head and from what comes of that; how many rows it derived."""
+        head = self._store.relations[rule.head]
+        node, generation, reached = self._reached.get(id(rule.node), (rule.node, head.generation, 0))
+        is_known = node is rule.node and generation == head.generation
+        begin = max(head.delta_start, reached if is_known else 0)
+        end, derived, steps = head.stored, 0, 0
+        while begin < end and steps < _STEPS:
+            derived += derive_from((begin, end))
+            head.settle()
+            self._store.begin_era()
+            begin, end, steps = end, head.count, steps + 1
+        # The last step gave nothing new if it has come to the end.
+        self.rounds = max(self.rounds, steps if begin < end else steps - 1)
+        self._reached[id(rule.node)] = rule.node, head.generation, begin
+        return derived
