@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measures Tidelog and its peers and prints the tables; `updates` does so for changes,
 `queries` for questions with constants, `push` for generated code, `push-pipeline` for the memory it saves, `tiers`
 for what compiling costs, `yield` for watched rules, `production` for rules that act, `late-news` for what
-comes too late for them, `spark` for rules on Spark beside a loop."""
+comes too late for them, `rivals` for other rule engines, `spark` for rules on Spark beside a loop."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from subprocess import CalledProcessError
 
 from benchmarks import production_late, production_networks, push, push_pipeline, queries, tiers, updates, yield_tables
 from benchmarks.measure import SYSTEMS
+from benchmarks.rivals import table as rivals
 from benchmarks.runner import TIDELOG, Settings, run_all
 from benchmarks.startup import measure_startup
 from benchmarks.table import main_table, order_line, ready_table, startup_table
 from benchmarks.workloads import ALL, DEFAULT_DATA, WORKLOADS
 
 START_UP = "startup"
-TABLES = (updates, queries, push, push_pipeline, tiers, yield_tables, production_networks, production_late)
+TABLES = (updates, queries, push, push_pipeline, tiers, yield_tables, production_networks, production_late, rivals)
 PEERS = [system for system in SYSTEMS if system != TIDELOG]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -16,10 +18,13 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.connectors.frames import to_table
 from tidelog.errors import LimitError, OscillationError
 from tidelog.facts.change import Change
+from tidelog.facts.fact_set import FactSet
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.protocol import Limits
-from tidelog.production.incr_update import revise
+from tidelog.production.chain_columns import OPEN
+from tidelog.production.incr_update import Operations, incorporate, revise
 from tidelog.production.late_run import LateRun
+from tidelog.schema import Row
 
 MOST = 30
 
@@ -43,20 +48,18 @@ news_items = st.builds(News, st.sampled_from(Sign), facts, st.sampled_from([0.0,
 
 
 @settings(max_examples=60)
-@given(production_programs("parallel"), st.lists(news_items, min_size=1, max_size=4), st.booleans())
-def test_late_news_equals_a_run_that_knew_it(sample: ProductionSample, late: list[News], by_chains: bool) -> None:
+@given(production_programs("parallel"), st.lists(news_items, min_size=1, max_size=4))
+def test_late_news_equals_a_run_that_knew_it(sample: ProductionSample, late: list[News]) -> None:
     checked = checked_program(sample.text)
     start = frozenset((name, row) for name, rows in sample.facts.items() for row in rows)
     operations: dict[int, set[tuple[Sign, Fact]]] = {}
     expected = run_with_operations(checked, start, operations)
     run = engine_run(checked, start)
     assert (run is None) == (expected is None)
-    if run is not None:
-        run.may_have_timelines &= by_chains
     for news in late:
         if run is None or expected is None:
             return
-        if news.fact[0] not in run.chains:
+        if news.fact[0] not in run.relations:
             continue
         before = expected[0][-1]
         cycle = news.cycle(run.cycles)
@@ -81,7 +84,7 @@ def test_counts_after_late_news_are_those_of_a_run_from_the_start(sample: Produc
     start = frozenset((name, row) for name, rows in sample.facts.items() for row in rows)
     run = engine_run(checked, start)
     for news in late:
-        if run is None or news.fact[0] not in run.chains:
+        if run is None or news.fact[0] not in run.relations:
             return
         start = with_news(start, {}, news, 0)
         again = engine_run(checked, start)
@@ -89,7 +92,86 @@ def test_counts_after_late_news_are_those_of_a_run_from_the_start(sample: Produc
             return
         assert revised(run, news, 0) != GOES_ROUND
         assert records_of(run) == records_of(again)
-        assert run.derivations == again.derivations
+        assert run.course.derivations.tolist() == again.course.derivations.tolist()
+
+
+@settings(max_examples=40)
+@given(production_programs("parallel"), st.lists(news_items, min_size=1, max_size=5), st.integers(0, 3))
+def test_operations_of_several_iterations_at_once_are_told_on_and_can_be_taken_back(
+    sample: ProductionSample, late: list[News], behind: int
+) -> None:
+    checked = checked_program(sample.text)
+    start = frozenset((name, row) for name, rows in sample.facts.items() for row in rows)
+    run = engine_run(checked, start)
+    if run is None:
+        return
+    operations: dict[int, set[tuple[Sign, Fact]]] = {}
+    for news in late:
+        if news.fact[0] in run.relations:
+            with_news(start, operations, news, 1 + round(news.share * (run.cycles + behind)))
+    before, old = counts_of(run), records_of(run)
+    expected = run_with_operations(checked, start, operations)
+    try:
+        asked = incorporate(run, Change(), tables_of(run, operations, 1)).asked
+    except OscillationError:
+        assert expected is None
+        assert records_of(run) == old
+        return
+    assert expected is not None
+    assert states_of(run, start) == expected[0]
+    assert asked_by_chains(run) == expected[1]
+    given = counted(tables_of(run, operations, 1))
+    assert counts_of(run) == summed(before, given, counted(asked))
+    incorporate(run, Change(), tables_of(run, operations, -1))
+    assert records_of(run) == old
+    again = engine_run(checked, start)
+    assert again is not None
+    assert states_of(run, start)[-1] == states_of(again, start)[-1]
+
+
+def tables_of(run: LateRun, operations: dict[int, set[tuple[Sign, Fact]]], times: int) -> dict[str, Operations]:
+    """`operations` by relation, so many times."""
+    found: dict[str, list[tuple[Row, int, int, int]]] = {}
+    for iteration, some in operations.items():
+        for sign, (name, row) in some:
+            found.setdefault(name, []).append((row, iteration, *((times, 0) if sign is Sign.INSERT else (0, times))))
+    made = {}
+    for name, rows in found.items():
+        first, added, deleted = (np.array(column, np.int64) for column in list(zip(*rows, strict=True))[1:])
+        made[name] = Operations(
+            to_table([row for row, *_ in rows], run.schemas[name]), first, first + 1, added, deleted
+        )
+    return made
+
+
+Counted = dict[tuple[str, Row, int], tuple[int, int]]
+"""How often a fact is added and deleted in an iteration."""
+
+
+def counts_of(run: LateRun) -> Counted:
+    found: Counted = {}
+    for name, records in records_of(run).items():
+        for *row, first, last, added, deleted in records:
+            for iteration in range(first, min(last, 2 * MOST)):
+                found[name, tuple(row), iteration] = added, deleted
+    return found
+
+
+def counted(operations: Mapping[str, Operations]) -> Counted:
+    found: Counted = {}
+    for name, some in operations.items():
+        columns = zip(tuples(some.rows), some.first, some.last, some.added, some.deleted, strict=True)
+        for row, first, last, added, deleted in columns:
+            for iteration in range(first, min(last, 2 * MOST)):
+                known = found.get((name, row, iteration), (0, 0))
+                found[name, row, iteration] = known[0] + int(added), known[1] + int(deleted)
+    return found
+
+
+def summed(*some: Counted) -> Counted:
+    keys = {key for each in some for key in each}
+    sums = {key: tuple(sum(each.get(key, (0, 0))[side] for each in some) for side in (0, 1)) for key in keys}
+    return {key: counts for key, counts in sums.items() if counts != (0, 0)}
 
 
 def run_with_operations(
@@ -145,37 +227,42 @@ def revised(run: LateRun, news: News, cycle: int) -> tuple[State, State] | str:
 def states_of(run: LateRun, start: State) -> list[State]:
     """The states by what each iteration changed; the last must be the one at hand."""
     states = [start]
-    for nets in run.nets:
+    for nets in run.course.nets():
         came = rows_in({name: run.backend.table(name, net.came) for name, net in nets.items()})
         went = rows_in({name: run.backend.table(name, net.went) for name, net in nets.items()})
         assert not came & states[-1]
         assert went <= states[-1]
         states.append((states[-1] - went) | came)
-    held = rows_in({name: run.backend.table(name) for name in run.chains})
-    assert held == {fact for fact in states[-1] if fact[0] in run.chains}
+    held = rows_in({name: run.table(name) for name in run.relations})
+    assert held == {fact for fact in states[-1] if fact[0] in run.relations}
     return states
 
 
 def records_of(run: LateRun) -> dict[str, list[tuple[object, ...]]]:
-    """All records of all chains."""
-    return {name: sorted(tuples(run.chains[name].everything())) for name in run.chains}
+    """All records of all chains: the fact, from when to when, how often it is added and deleted."""
+    found = {}
+    for name in run.relations:
+        rows, _, records = run.chains(name).everything()
+        facts = tuples(run.backend.table(name, FactSet(rows)))
+        columns = zip(records.first, records.last, records.added, records.deleted, strict=True)
+        found[name] = sorted(
+            (*facts[fact], *map(int, numbers)) for fact, numbers in zip(records.facts, columns, strict=True)
+        )
+    return found
 
 
 def asked_by_chains(run: LateRun) -> list[Effect]:
     """What is asked for in each iteration, where a count is above 0."""
     asked: list[set[tuple[Sign, Fact]]] = [set() for _ in range(run.cycles + 1)]
-    for name in run.chains:
-        counts: dict[tuple[Fact, Sign], list[int]] = {}
-        for *row, iteration, added, deleted in tuples(run.chains[name].everything()):
-            assert 0 <= iteration <= run.cycles
+    for name, records in records_of(run).items():
+        for *row, first, last, added, deleted in records:
+            assert 0 <= first < last
+            assert first <= run.cycles
+            assert last <= run.cycles or last == OPEN
+            assert added >= 0 <= deleted
             assert added or deleted
-            for sign, number in ((Sign.INSERT, added), (Sign.DELETE, deleted)):
-                changes = counts.setdefault(((name, tuple(row)), sign), [0] * (run.cycles + 1))
-                changes[iteration] += number
-        for (fact, sign), changes in counts.items():
-            for iteration in range(run.cycles + 1):
-                total = sum(changes[: iteration + 1])
-                assert total >= 0
-                if total:
-                    asked[iteration].add((sign, fact))
+            for number in range(first, min(last, run.cycles + 1)):
+                new = {(sign, (name, tuple(row))) for sign, count in zip(Sign, (added, deleted), strict=True) if count}
+                assert not new & asked[number]
+                asked[number] |= new
     return [frozenset(each) for each in asked]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import evaluate
-from tidelog.activation.dump import data_index, semantic_index
+from tidelog.activation.dump import count_dummies, data_index, order_of, semantic_index
 from tidelog.activation.protocol import Arrivals
 from tidelog.activation.watcher import Watcher
 from unit.activation.watching import rules_for, watcher_of
@@ -16,7 +16,7 @@ ARITIES = {"a": 1, "b": 2, "c": 2, "d": 3}
 DECLARED = "".join(
     f".decl {name}({', '.join(f'x{at}: number' for at in range(arity))})\n" for name, arity in ARITIES.items()
 )
-NAMES = ("x", "y", "z")
+NAMES = ("x", "y", "z", "w")
 constants = st.integers(-1, 2).map(str)
 operators = st.sampled_from(["<", "<=", ">", ">=", "!=", "="])
 
@@ -35,14 +35,25 @@ def watch_rules(draw):
     bound = [name for name in NAMES if any(name in atom[1:] for atom in positive)]
     known = st.one_of(st.sampled_from(bound), constants) if bound else constants
     negated = draw(st.lists(atoms(st.one_of(known, st.just("_"))), max_size=2))
-    compared = draw(st.lists(st.tuples(known, operators, known).map(" ".join), max_size=1)) if bound else []
+    compared = draw(st.lists(st.tuples(known, operators, known).map(" ".join), max_size=3)) if bound else []
     head = draw(st.lists(known, max_size=2))
     return head, [*positive, *(f"!{atom}" for atom in negated), *compared]
 
 
 @st.composite
+def order_rules(draw):
+    """The text of a rule for `q` whose literals nothing but comparisons join."""
+    names = draw(st.permutations(["x", "y", "z"]))
+    body = [draw(st.sampled_from([f"a({name})", f"b({name}, _)", f"c(_, {name})", f"b(1, {name})"])) for name in names]
+    pairs = draw(st.lists(st.sampled_from([("x", "y"), ("y", "z"), ("x", "z"), ("x", "1")]), min_size=2, max_size=4))
+    orders = [draw(st.sampled_from(["<", "<=", ">", ">=", "!="])) for _ in pairs]
+    compared = [f"{left} {order} {right}" for (left, right), order in zip(pairs, orders, strict=True)]
+    return names[:2], [*body, *compared]
+
+
+@st.composite
 def programs(draw):
-    head, body = draw(watch_rules())
+    head, body = draw(st.one_of(watch_rules(), order_rules()))
     columns = ", ".join(f"h{at}: number" for at in range(len(head)))
     return f"{DECLARED}.decl q({columns})\nq({', '.join(head)}) :- {', '.join(body)}.\n"
 
@@ -87,8 +98,13 @@ def test_an_index_after_any_script_is_the_index_built_from_scratch(text, script)
     for relation, arity in ARITIES.items():
         for column in range(arity):
             assert data_index(watcher.index, relation, column) == data_index(fresh.index, relation, column)
+            order = order_of(watcher.index, relation, column)
+            assert order == order_of(fresh.index, relation, column)
+            assert not order or order == sorted(data_index(watcher.index, relation, column).items())
     for rule in range(len(rules_for(checked, "q"))):
-        assert semantic_index(watcher.index, rule, watcher.codes) == semantic_index(fresh.index, rule, fresh.codes)
+        entries = semantic_index(watcher.index, rule, watcher.codes)
+        assert entries == semantic_index(fresh.index, rule, fresh.codes)
+        assert count_dummies(watcher.index, rule, watcher.codes) == sum(not entry.fires for entry in entries)
     assert watcher.index.size().entries == fresh.index.size().entries
 
 

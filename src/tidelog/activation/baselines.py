@@ -35,6 +35,9 @@ class Structure(Enum):
     ORDERED = "semi-naive, B+ tree"
 
 
+WITH_MEMORIES = (Structure.MEMORIES, Structure.FILTERS)
+
+
 @dataclass(slots=True)
 class Counters:
     """What was touched so far."""
@@ -42,6 +45,7 @@ class Counters:
     searches: int = 0
     entries: int = 0
     tuples: int = 0
+    activations: int = 0
 
 
 class JoinIndex:
@@ -104,7 +108,8 @@ class JoinIndex:
 
     def accesses(self) -> Accesses:
         """What all arrivals have touched so far."""
-        return Accesses(self.counters.searches, self.counters.entries, self.counters.tuples)
+        counters = self.counters
+        return Accesses(counters.searches, counters.entries, counters.tuples, counters.activations)
 
     def size(self) -> IndexSize:
         """How large the index is now."""
@@ -121,8 +126,13 @@ class JoinIndex:
         for number, rule in enumerate(self._rules):
             for at, literal in enumerate(rule.literals if rule else ()):
                 if rule and literal.relation == relation and literal.negated == negated:
+                    self.counters.activations += self._begins(literal, row)
                     for head in self._activate(rule, at, row):
                         yield number, head
+
+    def _begins(self, literal: WatchLiteral, row: CodeRow) -> bool:
+        """Whether the tuple has to be joined to find out; a memory that does not take it says that it need not."""
+        return self._structure not in WITH_MEMORIES or self._admits(literal, row)
 
     def _activate(self, rule: WatchRule, pinned: int, row: CodeRow) -> Iterator[CodeRow]:
         binding = self._unified(rule.literals[pinned], row, {})
@@ -262,7 +272,7 @@ class JoinIndex:
 
     def _memories(self, relation: str) -> list[WatchLiteral]:
         """The literals of a relation that have a memory of the tuples with their constants."""
-        if self._structure not in (Structure.MEMORIES, Structure.FILTERS):
+        if self._structure not in WITH_MEMORIES:
             return []
         literals = [literal for rule in self._rules if rule for literal in rule.literals]
         return [literal for literal in literals if literal.relation == relation and _has_constants(literal)]

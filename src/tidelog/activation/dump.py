@@ -5,13 +5,15 @@ Rows and keys are codes here: numbers are themselves, texts the order in which t
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from tidelog.activation.codes import Codes
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.activation.codes import CodeArray, Codes
 from tidelog.activation.elements import (
+    TURNED,
     ConstantElement,
     OrderElement,
     Place,
@@ -21,8 +23,11 @@ from tidelog.activation.elements import (
 )
 from tidelog.activation.watch_rule import COMPARE, WatchRule
 from tidelog.activation.yield_index import YieldIndex
-from tidelog.kernels.watch_tables import FIRST, HOMES, NONE, PAGE, PAGES
-from tidelog.language.syntax_tree import Constant
+from tidelog.kernels.watch_finder import NONE
+from tidelog.kernels.watch_order import COUNTS, FAN, KEYS, UNDER, find_place, next_place
+from tidelog.kernels.watch_tables import HOMES, PAGE, PAGES
+from tidelog.kernels.watch_totals import MADE_ENTRIES, MADE_TUPLES
+from tidelog.language.syntax_tree import ComparisonOperator, Constant
 
 CodeRow = tuple[int, ...]
 
@@ -47,74 +52,108 @@ def data_index(index: YieldIndex, relation: str, column: int) -> dict[int, froze
     """The tuples under each key of a column, read from its lists; nothing where no rule constrains the column."""
     number, stored = index.relations[relation], index.tables
     page = index.known[number, PAGES + column]
-    first = 2 * index.known[number, PAGES + index.width + column]
+    first = index.known[number, PAGES + index.width + column]
     if page == NONE:
         return {}
     return {
         int(stored.keys[entry]): frozenset(_listed(index, number, int(stored.entries[entry, first]), column))
-        for entry in range(stored.keys.size)
+        for entry in range(stored.totals[MADE_ENTRIES])
         if stored.entries[entry, PAGE] == page and stored.entries[entry, first] != NONE
     }
+
+
+def order_of(index: YieldIndex, relation: str, column: int) -> list[tuple[int, frozenset[CodeRow]]]:
+    """The values of a column from the lowest on, each with its tuples; nothing where no order joins the column."""
+    number, stored = index.relations[relation], index.tables
+    root = index.known[number, PAGES + 2 * index.width + column]
+    if root == NONE:
+        return []
+    first = index.known[number, PAGES + index.width + column]
+    found: list[tuple[int, frozenset[CodeRow]]] = []
+    place = find_place(stored.trees, root, np.int64(np.iinfo(np.int64).min))[0]
+    while place != NONE:
+        node, at = divmod(int(place), FAN)
+        rows = frozenset(_listed(index, number, int(stored.entries[stored.trees[node, UNDER + at], first]), column))
+        assert len(rows) == stored.trees[node, COUNTS + at]
+        found.append((int(stored.trees[node, KEYS + at]), rows))
+        place = next_place(stored.trees, np.int64(place))
+    return found
 
 
 def semantic_index(index: YieldIndex, rule: int, codes: Codes) -> list[SemanticEntry]:
     """The entries of a rule, of every tuple that the constants of its literal admit, in order of their text."""
     watched = index.rules[rule]
-    admitted = [_admitted(index, watched, literal, codes) for literal in range(len(watched.literals))]
-    return sorted(_entries(watched, admitted), key=str)
+    return sorted(
+        (
+            SemanticEntry(bool(fires), side.type, row[side.place.column], side.element, side.relation, tuple(row))
+            for side in _sides(watched, _admitted(index, watched, codes))
+            for row, fires in zip(side.rows.tolist(), side.fires, strict=True)
+        ),
+        key=str,
+    )
 
 
-def _entries(rule: WatchRule, admitted: list[list[CodeRow]]) -> Iterator[SemanticEntry]:
+def count_dummies(index: YieldIndex, rule: int, codes: Codes) -> int:
+    """How many entries of a rule wait for a partner."""
+    watched = index.rules[rule]
+    return sum(int(np.count_nonzero(~side.fires)) for side in _sides(watched, _admitted(index, watched, codes)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The tuples at one place of an element, and which of them have a partner at the other."""
+
+    place: Place
+    element: str
+    type: str
+    relation: str
+    rows: CodeArray
+    fires: npt.NDArray[np.bool_]
+
+
+def _sides(rule: WatchRule, admitted: list[CodeArray]) -> Iterator[_Side]:
     for element in minimal_elements(rule):
-        shown = show_element(element, rule)
         match element:
             case ConstantElement(place):
-                for row in admitted[place.literal]:
-                    yield _entry(rule, "CS", shown, place, row, fires=True)
-            case VariableElement(place, other) | OrderElement(place, _, Place() as other):
+                rows = admitted[place.literal]
+                relation = rule.literals[place.literal].relation
+                yield _Side(place, show_element(element, rule), "CS", relation, rows, np.ones(len(rows), np.bool_))
+            case VariableElement(one, other) | OrderElement(one, _, Place() as other):
                 is_order = isinstance(element, OrderElement)
-                compare = COMPARE[element.operator] if isinstance(element, OrderElement) else operator.eq
-                negated = any(rule.literals[at.literal].negated for at in (place, other))
+                operator = element.operator if isinstance(element, OrderElement) else ComparisonOperator.EQUAL
+                negated = any(rule.literals[at.literal].negated for at in (one, other))
                 type = "TS" if negated else "InequalityS" if is_order else "IS"
-                yield from _one_way(rule, type, shown, place, other, admitted, compare)
-                yield from _one_way(rule, type, shown, other, place, admitted, _turned(compare))
+                for place, partner, compared in ((one, other, operator), (other, one, TURNED[operator])):
+                    rows = admitted[place.literal]
+                    fires = _fires(rows[:, place.column], compared, admitted[partner.literal][:, partner.column])
+                    relation = rule.literals[place.literal].relation
+                    yield _Side(place, show_element(element, rule), type, relation, rows, fires)
 
 
-def _turned(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda one, other: compare(other, one)
+def _fires(keys: CodeArray, operator: ComparisonOperator, partners: CodeArray) -> npt.NDArray[np.bool_]:
+    """Which keys stand in this relation to some partner; for orders the lowest and the highest partner say so."""
+    if operator is ComparisonOperator.EQUAL or not partners.size:
+        return np.isin(keys, partners)
+    compare = COMPARE[operator]
+    return np.asarray(compare(keys, partners.min()) | compare(keys, partners.max()))
 
 
-def _one_way(
-    rule: WatchRule,
-    type: str,
-    shown: str,
-    place: Place,
-    other: Place,
-    admitted: list[list[CodeRow]],
-    compare: Callable[[Any, Any], Any],
-) -> Iterator[SemanticEntry]:
-    """The entries of the tuples at `place`: each fires if a tuple at `other` agrees with it."""
-    partners = {row[other.column] for row in admitted[other.literal]}
-    for row in admitted[place.literal]:
-        key = row[place.column]
-        yield _entry(rule, type, shown, place, row, fires=any(compare(key, partner) for partner in partners))
-
-
-def _entry(rule: WatchRule, type: str, shown: str, place: Place, row: CodeRow, *, fires: bool) -> SemanticEntry:
-    return SemanticEntry(fires, type, row[place.column], shown, rule.literals[place.literal].relation, row)
-
-
-def _admitted(index: YieldIndex, rule: WatchRule, literal: int, codes: Codes) -> list[CodeRow]:
-    """The tuples of a literal's relation that have its constants, and those it is compared with."""
-    relation = index.relations[rule.literals[literal].relation]
-    rows = _listed(index, relation, int(index.known[relation, FIRST]), index.width)
-    for element in minimal_elements(rule):
-        match element:
-            case ConstantElement(Place(at, column), value) if at == literal:
-                rows = [row for row in rows if row[column] == _code(codes, value)]
-            case OrderElement(Place(at, column), compared, Constant() as value) if at == literal:
-                rows = [row for row in rows if COMPARE[compared](row[column], _code(codes, value))]
-    return rows
+def _admitted(index: YieldIndex, rule: WatchRule, codes: Codes) -> list[CodeArray]:
+    """For each literal the tuples of its relation that have its constants, and agree with those it is compared with."""
+    stored = index.tables
+    owners = stored.links[: stored.totals[MADE_TUPLES], 0]
+    admitted = []
+    for at, literal in enumerate(rule.literals):
+        relation = index.relations[literal.relation]
+        rows = stored.cells[np.flatnonzero(owners == relation), : index.schemas[relation].arity]
+        for element in minimal_elements(rule):
+            match element:
+                case ConstantElement(Place(owner, column), value) if owner == at:
+                    rows = rows[rows[:, column] == _code(codes, value)]
+                case OrderElement(Place(owner, column), operator, Constant() as value) if owner == at:
+                    rows = rows[COMPARE[operator](rows[:, column], _code(codes, value))]
+        admitted.append(rows)
+    return admitted
 
 
 def _code(codes: Codes, constant: Constant) -> int:

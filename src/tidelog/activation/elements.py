@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-from tidelog.activation.watch_rule import WatchRule
+from tidelog.activation.watch_rule import PlainTerm, WatchRule
 from tidelog.language.printer import print_constant
 from tidelog.language.syntax_tree import ComparisonOperator, Constant, Variable
 
@@ -91,6 +91,33 @@ def constrained_places(rule: WatchRule) -> frozenset[Place]:
     return frozenset(place for place in found if not is_whole(rule, place.literal))
 
 
+def joined_places(rule: WatchRule) -> list[list[Place]]:
+    """The columns that need a data index, those that hold the same variable together."""
+    groups: dict[Place, list[Place]] = {place: [place] for place in sorted(constrained_places(rule))}
+    for element in minimal_elements(rule):
+        match element:
+            case VariableElement(place, representative) if {place, representative} <= groups.keys():
+                groups[representative] += groups.pop(place)
+    return list(groups.values())
+
+
+def ordered_places(rule: WatchRule) -> frozenset[Place]:
+    """The columns whose values need an order: those that a comparison joins with another positive literal.
+
+    `!=` leaves out one value only, which is worth an order where nothing but `!=` joins the two literals.
+    """
+    found: set[Place] = set()
+    for comparison in rule.comparisons:
+        sides = (comparison.left, comparison.right)
+        for side, other in (sides, sides[::-1]):
+            for at in _literals_with(rule, side) - _literals_with(rule, other):
+                partners = _literals_with(rule, other)
+                is_joined = all(_share_variable(rule, at, partner) for partner in partners)
+                if partners and not (is_joined and comparison.operator is ComparisonOperator.NOT_EQUAL):
+                    found.add(Place(at, rule.literals[at].terms.index(side)))
+    return frozenset(found)
+
+
 def is_whole(rule: WatchRule, literal: int) -> bool:
     """Whether a literal is negated and all its columns have values by then."""
     negated = rule.literals[literal]
@@ -159,6 +186,19 @@ def _terms(rule: WatchRule) -> Iterator[tuple[Place, object]]:
     for number, literal in enumerate(rule.literals):
         for column, term in enumerate(literal.terms):
             yield Place(number, column), term
+
+
+def _literals_with(rule: WatchRule, term: PlainTerm) -> frozenset[int]:
+    """The positive literals in which a variable stands."""
+    return frozenset(
+        at
+        for at, literal in enumerate(rule.literals)
+        if isinstance(term, Variable) and term in literal.terms and not literal.negated
+    )
+
+
+def _share_variable(rule: WatchRule, one: int, other: int) -> bool:
+    return any(isinstance(term, Variable) and term in rule.literals[other].terms for term in rule.literals[one].terms)
 
 
 def _show_place(place: Place, rule: WatchRule) -> str:

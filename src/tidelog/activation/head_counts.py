@@ -17,7 +17,7 @@ class HeadCounts:
         self._tables = empty_tables(1)
         self._counts = np.zeros(0, np.int64)
         self._known = known_relations(0, 1)
-        self._watches: list[int] = []
+        self._watches = np.zeros(0, np.int32)
 
     def add_watch(self, width: int) -> int:
         """The number of a new watch whose rows have `width` columns."""
@@ -30,12 +30,12 @@ class HeadCounts:
 
     def add_rule(self, watch: int) -> None:
         """Says that the next rule of the index gives rows to `watch`."""
-        self._watches.append(watch)
+        self._watches = np.append(self._watches, np.int32(watch))
 
     def count(self, matches: Matches) -> Matches:
         """The matches with which a row begins or ends; `rules` says which watch it is."""
         kept = np.zeros(len(matches), np.bool_)
-        watches = np.array(self._watches, np.int32)
+        watches = self._watches
         reached = 0
         while reached < len(matches):
             self._make_room(1)

@@ -43,14 +43,16 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """What was touched: indexes searched for a key, entries of indexes read, stored tuples read.
+    """What was touched: indexes searched for a key, entries of indexes read, stored tuples read but the arriving one.
 
-    Finding out whether a tuple is stored already is the same for every index, and not counted.
+    Finding out whether a tuple is stored already is the same for every index, and not counted. `activations` says for
+    how many arrivals and literals joining was begun; each of them reads the arriving tuple.
     """
 
     searches: int
     entries: int
     tuples: int
+    activations: int
 
 
 @dataclass(frozen=True, slots=True)

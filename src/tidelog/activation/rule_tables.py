@@ -1,21 +1,21 @@
 """Takes watch rules, returns them as the tables that `kernels.watch_join` reads.
 
 A rule gets, for each literal a tuple may stand for, the order in which its other literals are joined: always one that
-shares a variable with what is bound, if there is one.
+shares a variable with what is bound, if there is one. Constants, which addresses are, are looked at before all else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.activation.elements import Place, constrained_places
-from tidelog.activation.watch_rule import PlainTerm, WatchComparison, WatchRule
-from tidelog.kernels import watch_join as join
-from tidelog.kernels.watch_tables import NONE
+from tidelog.activation.elements import TURNED, Place, constrained_places
+from tidelog.activation.watch_rule import ORDERED, PlainTerm, WatchComparison, WatchRule
+from tidelog.kernels import watch_program as join
+from tidelog.kernels.watch_finder import NONE
 from tidelog.language.syntax_tree import ComparisonOperator, Constant, Variable
 
 OPERATORS = {
@@ -28,7 +28,16 @@ OPERATORS = {
 }
 """The kernel's number of each operator, and whether the sides change places."""
 
-SORTS = ("occurrence", "operation", "presence", "step", "comparison", "rule", "constant", "head")
+BOUNDS = {
+    ComparisonOperator.NOT_EQUAL: join.NOT_EQUAL,
+    ComparisonOperator.LESS: join.LESS,
+    ComparisonOperator.LESS_EQUAL: join.LESS_EQUAL,
+    ComparisonOperator.GREATER: join.GREATER,
+    ComparisonOperator.GREATER_EQUAL: join.GREATER_EQUAL,
+}
+"""The kernel's number of each operator that bounds the values of a column."""
+
+SORTS = ("occurrence", "operation", "presence", "step", "comparison", "bound", "rule", "constant", "head")
 POINTERS = {
     "occurrence": {
         **dict.fromkeys((join.OPERATIONS, join.OPERATIONS_END), "operation"),
@@ -40,6 +49,7 @@ POINTERS = {
     "step": {
         **dict.fromkeys((join.STEP_OPERATIONS, join.STEP_OPERATIONS_END), "operation"),
         **dict.fromkeys((join.STEP_COMPARED, join.STEP_COMPARED_END), "comparison"),
+        **dict.fromkeys((join.STEP_BOUNDS, join.STEP_BOUNDS_END), "bound"),
     },
     "rule": {
         **dict.fromkeys((join.CONSTANTS, join.CONSTANTS_END), "constant"),
@@ -68,6 +78,7 @@ class RuleTables:
         self._presences: list[list[int]] = []
         self._steps: list[list[int]] = []
         self._comparisons: list[list[int]] = []
+        self._bounds: list[list[int]] = []
         self._rules: list[list[int]] = []
         self._constants: list[list[int]] = []
         self._heads: list[list[int]] = []
@@ -112,7 +123,7 @@ class RuleTables:
         """
         sorts = [
             [row for relation in range(relations) for row in self._occurrences.get(relation, [])],
-            *(self._operations, self._presences, self._steps, self._comparisons),
+            *(self._operations, self._presences, self._steps, self._comparisons, self._bounds),
             *(self._rules, self._constants, self._heads),
         ]
         begins = np.cumsum([0, *map(len, sorts)])
@@ -145,18 +156,19 @@ class RuleTables:
     ) -> list[int]:
         """A row of the table of occurrences: what a tuple does that stands for literal `at`."""
         literal = rule.literals[at]
-        bound = {variable for term, variable in variables.items() if isinstance(term, Constant)}
+        constants = {variable for term, variable in variables.items() if isinstance(term, Constant)}
+        bound = set(constants)
         waiting = list(rule.comparisons)
         operations = self._bind(rule, at, variables, bound)
         compared = self._compare(waiting, variables, bound)
         others = [other for other in range(len(rule.literals)) if other != at and not rule.literals[other].negated]
         presences = len(self._presences)
-        for other in others:
-            self._presences += _presences(rule, other, variables, bound, where)
+        found = [row for other in others for row in _presences(rule, other, variables, bound, where)]
+        self._presences += sorted(found, key=lambda row: row[0] not in constants)
         # The steps of an occurrence lie side by side, so what they refer to is written first.
         steps = len(self._steps)
         while others:
-            following = min(others, key=lambda other: _distance(rule, other, variables, bound))
+            following = min(others, key=lambda other: _distance(rule, other, variables, bound, waiting))
             others.remove(following)
             needs_at = len(self._operations) - operations[0]
             self._step(rule, following, variables, bound, waiting, where, needs_at=needs_at)
@@ -178,16 +190,37 @@ class RuleTables:
         *,
         needs_at: int,
     ) -> None:
+        bounds = self._bound(rule, at, variables, bound, waiting)
         operations = self._bind(rule, at, variables, bound)
         compared = self._compare(waiting, variables, bound)
         relation = where.relations[rule.literals[at].relation]
-        self._steps.append([relation, at, *operations, *compared, 0, needs_at])
+        self._steps.append([relation, at, *operations, *compared, *bounds, 0, needs_at])
+
+    def _bound(
+        self,
+        rule: WatchRule,
+        at: int,
+        variables: Mapping[PlainTerm, int],
+        bound: set[int],
+        waiting: list[WatchComparison],
+    ) -> tuple[int, int]:
+        """Writes how the new values of a literal stand to those that are bound before it, column by column."""
+        begin = len(self._bounds)
+        self._bounds += sorted(
+            [column, BOUNDS[operator], variables[other]]
+            for comparison in waiting
+            for operator, side, other in _both_ways(comparison)
+            for column, term in enumerate(rule.literals[at].terms)
+            if term == side and variables[side] not in bound and variables[other] in bound
+        )
+        return begin, len(self._bounds)
 
     def _bind(self, rule: WatchRule, at: int, variables: Mapping[PlainTerm, int], bound: set[int]) -> tuple[int, int]:
         """Writes what the columns of a literal do with their variables; `bound` grows by those that get a value."""
         begin = len(self._operations)
         new: set[int] = set()
-        for column, term in enumerate(rule.literals[at].terms):
+        columns = sorted(enumerate(rule.literals[at].terms), key=lambda found: not isinstance(found[1], Constant))
+        for column, term in columns:
             if term in variables:
                 variable = variables[term]
                 kind = join.CHECK if variable in bound else join.SAME if variable in new else join.BIND
@@ -219,6 +252,11 @@ class RuleTables:
             for column, found in enumerate(literal.terms)
             if found == term and not literal.negated
         )
+
+
+def _both_ways(comparison: WatchComparison) -> Iterator[tuple[ComparisonOperator, PlainTerm, PlainTerm]]:
+    yield comparison.operator, comparison.left, comparison.right
+    yield TURNED[comparison.operator], comparison.right, comparison.left
 
 
 def _number_variables(rule: WatchRule) -> dict[PlainTerm, int]:
@@ -254,8 +292,17 @@ def _presences(
     return found or [[NONE, relation, 0]]
 
 
-def _distance(rule: WatchRule, at: int, variables: Mapping[PlainTerm, int], bound: set[int]) -> tuple[int, int]:
-    """The less, the better to join next: bound variables count most, then constants, then the order in the body."""
-    terms = [term for term in rule.literals[at].terms if variables.get(term) in bound]
-    names = sum(isinstance(term, Variable) for term in terms)
-    return -(len(rule.literals) * 8 * names + len(terms)), at
+def _distance(
+    rule: WatchRule, at: int, variables: Mapping[PlainTerm, int], bound: set[int], waiting: Sequence[WatchComparison]
+) -> tuple[int, int, int, int]:
+    """The less, the better to join next: bound variables count most, then constants, orders, the order in the body."""
+    terms = rule.literals[at].terms
+    names = sum(isinstance(term, Variable) and variables.get(term) in bound for term in terms)
+    constants = sum(isinstance(term, Constant) for term in terms)
+    orders = sum(
+        side in terms and variables[other] in bound
+        for comparison in waiting
+        for _, side, other in _both_ways(comparison)
+        if comparison.operator in ORDERED
+    )
+    return -names, -constants, -orders, at

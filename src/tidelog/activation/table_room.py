@@ -1,70 +1,73 @@
-"""Takes the tables of a yield index, returns them with more room."""
+"""Takes the tables of a yield index, returns them with more room.
+
+Rows that are touched together lie in one line of the cache: an entry and its value, a tuple's links and its values. So
+`keys` and `cells` are views of parts of `entries` and `links`.
+"""
 
 from __future__ import annotations
-
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.errors import LimitError
-from tidelog.kernels.watch_tables import (
-    BEGIN,
-    COUNT,
-    END,
+from tidelog.kernels.watch_finder import NONE, move_finder
+from tidelog.kernels.watch_order import NODE_COLUMNS
+from tidelog.kernels.watch_tables import BEGIN, COUNT, END, ENTRY_COLUMNS, HOMES, PAGES, WIDTH, Tables
+from tidelog.kernels.watch_totals import (
     ENTRIES,
     FREE_ENTRY,
+    FREE_NODE,
     FREE_TUPLE,
-    HOMES,
     MADE_ENTRIES,
+    MADE_NODES,
     MADE_TUPLES,
-    NONE,
-    PAGES,
-    SLOTS,
     TOTALS,
     TUPLES,
-    WIDTH,
-    Tables,
-    move_finder,
 )
 
 _SMALLEST = 16
 _MOST = 1 << 30
-
-Number = TypeVar("Number", bound=np.generic)
+_LINE = 64
+_NUMBER = 4
+"""Bytes of a line of the cache, and of a number in it."""
 
 
 def empty_tables(width: int) -> Tables:
     """Tables for tuples of up to `width` columns."""
     totals = np.zeros(TOTALS, np.int64)
-    totals[FREE_TUPLE] = totals[FREE_ENTRY] = NONE
+    totals[[FREE_TUPLE, FREE_ENTRY, FREE_NODE]] = NONE
+    cells, links = _tuple_rows(_SMALLEST, width)
+    keys, entries = _entry_rows(_SMALLEST)
     return Tables(
-        cells=np.zeros((_SMALLEST, width), np.int64),
-        links=np.full((_SMALLEST, 3 * width + 3), NONE, np.int32),
+        cells=cells,
+        links=links,
         tuple_finder=np.full(2 * _SMALLEST, NONE, np.int64),
-        keys=np.zeros(_SMALLEST, np.int64),
-        entries=np.full((_SMALLEST, 2 * SLOTS + 2), NONE, np.int32),
+        keys=keys,
+        entries=entries,
         entry_finder=np.full(2 * _SMALLEST, NONE, np.int64),
+        trees=np.empty((_SMALLEST, NODE_COLUMNS), np.int64),
         totals=totals,
     )
 
 
 def widened(tables: Tables, width: int) -> Tables:
     """The tables with room for tuples of up to `width` columns."""
-    before = tables.cells.shape[1]
+    before, made = tables.cells.shape[1], int(tables.totals[MADE_TUPLES])
     more = width - before
     if more <= 0:
         return tables
+    cells, links = _tuple_rows(tables.links.shape[0], width)
+    cells[:made, :before] = tables.cells[:made]
     # Homes, nexts and befores get new columns, the latter two before the list of the relation.
     places = [HOMES + before] * more + [HOMES + 2 * before] * more + [HOMES + 3 * before + 1] * more
-    return tables._replace(
-        cells=np.pad(tables.cells, ((0, 0), (0, more))), links=np.insert(tables.links, places, NONE, axis=1)
-    )
+    old = tables.links[:made, : HOMES + 3 * before + 2]
+    links[:made, : HOMES + 3 * width + 2] = np.insert(old, places, NONE, axis=1)
+    return tables._replace(cells=cells, links=links)
 
 
 def known_relations(relations: int, width: int) -> npt.NDArray[np.int64]:
     """What is known of relations without tuples, rules and indexed columns."""
-    known = np.full((relations, PAGES + 2 * width), NONE, np.int64)
+    known = np.full((relations, PAGES + 3 * width), NONE, np.int64)
     known[:, [WIDTH, COUNT, BEGIN, END]] = 0
     return known
 
@@ -72,12 +75,12 @@ def known_relations(relations: int, width: int) -> npt.NDArray[np.int64]:
 def with_room_for_tuples(tables: Tables, count: int) -> Tables:
     """The tables with room for `count` more tuples."""
     totals = tables.totals
-    room = _room(tables.links.shape[0], int(totals[MADE_TUPLES]) + count)
+    made = int(totals[MADE_TUPLES])
+    room = _room(tables.links.shape[0], made + count)
     if room > tables.links.shape[0] and not (count == 1 and totals[FREE_TUPLE] != NONE):
-        tables = tables._replace(
-            cells=_grown(tables.cells, room, 0),
-            links=_grown(tables.links, room, NONE),
-        )
+        cells, links = _tuple_rows(room, tables.cells.shape[1])
+        links[:made] = tables.links[:made]
+        tables = tables._replace(cells=cells, links=links)
     finder = _larger(tables.tuple_finder, 2 * (int(totals[TUPLES]) + count))
     return tables._replace(tuple_finder=finder)
 
@@ -85,14 +88,47 @@ def with_room_for_tuples(tables: Tables, count: int) -> Tables:
 def with_room_for_entries(tables: Tables, count: int) -> Tables:
     """The tables with room for `count` more entries."""
     totals = tables.totals
-    room = _room(tables.keys.size, int(totals[MADE_ENTRIES]) + count)
+    made = int(totals[MADE_ENTRIES])
+    room = _room(tables.keys.size, made + count)
     if room > tables.keys.size:
-        tables = tables._replace(
-            keys=_grown(tables.keys, room, 0),
-            entries=_grown(tables.entries, room, NONE),
-        )
+        keys, entries = _entry_rows(room)
+        entries[:made] = tables.entries[:made]
+        tables = tables._replace(keys=keys, entries=entries)
     finder = _larger(tables.entry_finder, 2 * (int(totals[ENTRIES]) + count))
     return tables._replace(entry_finder=finder)
+
+
+def with_room_for_nodes(tables: Tables, count: int) -> Tables:
+    """The tables with room for `count` more nodes of orders."""
+    made = int(tables.totals[MADE_NODES])
+    room = _room(tables.trees.shape[0], made + count)
+    if room == tables.trees.shape[0]:
+        return tables
+    trees = np.empty((room, NODE_COLUMNS), np.int64)
+    trees[:made] = tables.trees[:made]
+    return tables._replace(trees=trees)
+
+
+def _tuple_rows(count: int, width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Rows for the values and the links of tuples; those of small ones do not reach into a second line."""
+    values_at = (HOMES + 3 * width + 2 + 1) // 2
+    columns = 2 * (values_at + width)
+    line = _LINE // _NUMBER
+    columns = 1 << (columns - 1).bit_length() if columns < line else -(-columns // line) * line
+    links = _aligned_rows(count, columns)
+    return links.view(np.int64)[:, values_at : values_at + width], links
+
+
+def _entry_rows(count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    entries = _aligned_rows(count, ENTRY_COLUMNS)
+    return entries.view(np.int64)[:, 0], entries
+
+
+def _aligned_rows(count: int, columns: int) -> npt.NDArray[np.int32]:
+    """Rows that begin where a line of the cache does. They hold anything."""
+    spare = np.empty(count * columns + _LINE // _NUMBER, np.int32)
+    begin = -spare.ctypes.data % _LINE // _NUMBER
+    return spare[begin : begin + count * columns].reshape(count, columns)
 
 
 def _room(room: int, needed: int) -> int:
@@ -101,12 +137,6 @@ def _room(room: int, needed: int) -> int:
     while room < needed:
         room *= 2
     return room
-
-
-def _grown(array: npt.NDArray[Number], room: int, fill: int) -> npt.NDArray[Number]:
-    larger = np.full((room, *array.shape[1:]), fill, array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
 
 
 def _larger(finder: npt.NDArray[np.int64], needed: int) -> npt.NDArray[np.int64]:

@@ -6,11 +6,13 @@ the paper to this.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.activation.codes import CodeArray, Codes
-from tidelog.activation.elements import Place, constrained_places
+from tidelog.activation.elements import Place, joined_places, ordered_places
 from tidelog.activation.protocol import Accesses, Arrivals, IndexSize, Matches
 from tidelog.activation.rule_tables import Location, RuleTables
 from tidelog.activation.table_room import (
@@ -18,14 +20,17 @@ from tidelog.activation.table_room import (
     known_relations,
     widened,
     with_room_for_entries,
+    with_room_for_nodes,
     with_room_for_tuples,
 )
 from tidelog.activation.watch_rule import WatchRule
 from tidelog.kernels import jit
-from tidelog.kernels import watch_join as join
-from tidelog.kernels import watch_tables as tables
-from tidelog.kernels.watch_apply import activate_stored, apply_arrivals, index_stored
-from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, NONE, PAGES, SLOTS, WIDTH, hold_entry
+from tidelog.kernels import watch_program as join
+from tidelog.kernels import watch_totals as totals
+from tidelog.kernels.watch_apply import activate_stored, apply_arrivals, index_stored, order_stored
+from tidelog.kernels.watch_finder import NONE, hash_key
+from tidelog.kernels.watch_order import DEEPEST, make_order, values_in
+from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, LISTS, PAGES, SLOTS, WIDTH, hold_entry
 from tidelog.language.syntax_tree import Constant
 from tidelog.schema import Kind, Schema
 
@@ -60,8 +65,10 @@ class YieldIndex:
 
     def add_rule(self, rule: WatchRule) -> int:
         """The number of a rule to watch; the tuples stored by now are indexed in the columns that are new with it."""
-        for place in sorted(constrained_places(rule)):
-            self._index(rule, place)
+        for places in joined_places(rule):
+            self._index(rule, places)
+        for place in sorted(ordered_places(rule)):
+            self._order(rule, place)
         where = Location(
             self.relations,
             lambda constant: self._codes.of_value(constant.value, _kind(constant)),
@@ -100,30 +107,40 @@ class YieldIndex:
         if self._is_stale:
             self._refresh()
         occurrence, relation = self._rule_tables.first_occurrence(rule, len(self.relations))
-        jit.work(int(self.known[relation, COUNT]))
-        marks, heads = activate_stored(
-            *(*self.tables, self.known, self._program, self._space, self._statistics),
-            *(occurrence, relation, *self._no_matches()),
-        )
+        tuples = int(self.known[relation, COUNT])
+        jit.work(tuples)
+        marks, heads = self._no_matches()
+        if tuples:
+            marks, heads = activate_stored(
+                *(*self.tables, self.known, self._program, self._space, self._statistics),
+                *(occurrence, relation, marks, heads),
+            )
         return self._matches(marks, heads)
 
     def accesses(self) -> Accesses:
         """What all arrivals have touched so far."""
         sums = self._statistics.sum(axis=0)
-        totals = self.tables.totals
+        all_rules = self.tables.totals
         return Accesses(
-            searches=int(totals[tables.SEARCHES] + sums[join.RULE_SEARCHES]),
-            entries=int(totals[tables.ENTRIES_READ] + sums[join.RULE_ENTRIES_READ]),
+            searches=int(all_rules[totals.SEARCHES] + sums[join.RULE_SEARCHES]),
+            entries=int(all_rules[totals.ENTRIES_READ] + sums[join.RULE_ENTRIES_READ]),
             tuples=int(sums[join.TUPLES_READ]),
+            activations=int(sums[join.EFFECTIVE]),
         )
 
     def size(self) -> IndexSize:
         """How large the index is now; bytes count room for more too."""
         stored = self.tables
-        numbers = np.flatnonzero(stored.links[: stored.totals[tables.MADE_TUPLES], 0] != NONE)
+        numbers = np.flatnonzero(stored.links[: stored.totals[totals.MADE_TUPLES], 0] != NONE)
         under = int(np.count_nonzero(stored.links[numbers, HOMES : HOMES + self.width] != NONE))
-        kept = stored.links.nbytes + stored.keys.nbytes + stored.entries.nbytes + stored.entry_finder.nbytes
-        return IndexSize(int(stored.totals[tables.ENTRIES]) + under, kept)
+        entries = int(stored.totals[totals.ENTRIES]) + under + self._ordered_values()
+        kept = (stored.links, stored.entries, stored.entry_finder, stored.trees)
+        return IndexSize(entries, sum(table.nbytes for table in kept) - stored.cells.nbytes)
+
+    def _ordered_values(self) -> int:
+        """How many values all orders have."""
+        roots = self.known[:, PAGES + 2 * self.width :]
+        return sum(int(values_in(self.tables.trees, root)) for root in roots[roots != NONE])
 
     @property
     def width(self) -> int:
@@ -135,36 +152,62 @@ class YieldIndex:
         """What was counted for each rule, at the places that `kernels.watch_join` names."""
         return self._statistics
 
-    def _index(self, rule: WatchRule, place: Place) -> None:
-        """Gives a column a page and a slot."""
+    def _index(self, rule: WatchRule, places: Sequence[Place]) -> None:
+        """Gives columns that hold the same variable a place in entries, on one page if it has room for all of them."""
+        relations = [self.relations[rule.literals[place.literal].relation] for place in places]
+        columns = dict.fromkeys((relation, place.column) for relation, place in zip(relations, places, strict=True))
+        known = {column: int(self.known[column[0], PAGES + column[1]]) for column in columns}
+        unplaced = [column for column, page in known.items() if page == NONE]
+        beside = [page for page in known.values() if page != NONE]
+        for at, (relation, column) in enumerate(unplaced):
+            page = self._page(self.schemas[relation].kinds[column], beside, len(unplaced) - at)
+            self.known[relation, PAGES + column] = page
+            self.known[relation, PAGES + self.width + column] = LISTS + 2 * self._pages[page][1]
+            self._pages[page] = (self._pages[page][0], self._pages[page][1] + 1)
+            beside.append(page)
+
+    def _page(self, kind: Kind, beside: Sequence[int], columns: int) -> int:
+        """A page with a free place: one of `beside`, else one that has room for so many columns, else a new one."""
+        for page in beside:
+            if self._pages[page][1] < SLOTS:
+                return page
+        for page, (found, taken) in enumerate(self._pages):
+            if found is kind and taken + min(columns, SLOTS) <= SLOTS:
+                return page
+        self._pages.append((kind, 0))
+        return len(self._pages) - 1
+
+    def _order(self, rule: WatchRule, place: Place) -> None:
+        """Gives a column an order of its values, with the tuples that are indexed by now."""
         relation = self.relations[rule.literals[place.literal].relation]
-        if self.known[relation, PAGES + place.column] != NONE:
+        at = PAGES + 2 * self.width + place.column
+        if self.known[relation, at] != NONE:
             return
-        kind = self.schemas[relation].kinds[place.column]
-        page = max((at for at, found in enumerate(self._pages) if found[0] is kind), default=NONE)
-        if page == NONE or self._pages[page][1] == SLOTS:
-            page = len(self._pages)
-            self._pages.append((kind, 0))
-        self.known[relation, PAGES + place.column] = page
-        self.known[relation, PAGES + self.width + place.column] = self._pages[page][1]
-        self._pages[page] = (kind, self._pages[page][1] + 1)
+        self.tables = with_room_for_nodes(self.tables, 1)
+        self.known[relation, at] = make_order(self.tables.trees, self.tables.totals)
+        reached = 0
+        while reached < self.tables.totals[totals.MADE_TUPLES]:
+            reached = order_stored(*self.tables, self.known, relation, place.column, reached)
+            self._grow()
 
     def _hold(self, rule: WatchRule, place: Place, constant: Constant) -> tuple[int, int]:
         """The page and the entry of a constant; the entry stays while the rule does."""
         page = int(self.known[self.relations[rule.literals[place.literal].relation], PAGES + place.column])
         self.tables = stored = with_room_for_entries(self.tables, 1)
         key = np.int64(self._codes.of_value(constant.value, _kind(constant)))
-        return page, int(
-            hold_entry(stored.keys, stored.entries, stored.entry_finder, stored.totals, np.int64(page), key)
-        )
+        code = np.uint64(hash_key(np.int64(page), key))
+        held = hold_entry(stored.keys, stored.entries, stored.entry_finder, stored.totals, np.int64(page), key, code)
+        return page, int(held)
 
     def _make_place(self, arity: int) -> None:
         """Makes room for one more relation of so many columns."""
         before, old = self.known, self.width
         self.tables = widened(self.tables, arity)
         self.known = known = known_relations(len(before) + 1, self.width)
-        known[:-1, : PAGES + old] = before[:, : PAGES + old]
-        known[:-1, PAGES + self.width : PAGES + self.width + old] = before[:, PAGES + old :]
+        known[:-1, :PAGES] = before[:, :PAGES]
+        for part in range(3):
+            wide, narrow = PAGES + part * self.width, PAGES + part * old
+            known[:-1, wide : wide + old] = before[:, narrow : narrow + old]
         known[-1, WIDTH] = arity
 
     def _refresh(self) -> None:
@@ -180,22 +223,23 @@ class YieldIndex:
     def _index_stored(self, relation: int) -> None:
         """Puts the tuples that a new rule admits under the entries of their columns."""
         reached = 0
-        while reached < self.tables.totals[tables.MADE_TUPLES]:
+        while reached < self.tables.totals[totals.MADE_TUPLES]:
             reached = index_stored(*self.tables, self.known, self._program, relation, reached)
-            if reached < self.tables.totals[tables.MADE_TUPLES]:
+            if reached < self.tables.totals[totals.MADE_TUPLES]:
                 self._grow()
 
     def _no_matches(self) -> tuple[npt.NDArray[np.int32], CodeArray]:
-        self.tables.totals[tables.FOUND] = 0
+        self.tables.totals[totals.FOUND] = 0
         return np.empty((_MATCHES, 3), np.int32), np.empty((_MATCHES, self._rule_tables.widest_head), np.int64)
 
     def _matches(self, marks: npt.NDArray[np.int32], heads: CodeArray) -> Matches:
-        marks = marks[: self.tables.totals[tables.FOUND]]
+        marks = marks[: self.tables.totals[totals.FOUND]]
         return Matches(marks[:, 0], marks[:, 1], marks[:, 2], heads[: len(marks)])
 
     def _grow(self) -> None:
         """Makes every table that is full larger."""
-        self.tables = with_room_for_entries(with_room_for_tuples(self.tables, 1), self.width)
+        roomy = with_room_for_entries(with_room_for_tuples(self.tables, 1), self.width)
+        self.tables = with_room_for_nodes(roomy, self.width * DEEPEST)
 
 
 def _nothing_to_do() -> npt.NDArray[np.int64]:

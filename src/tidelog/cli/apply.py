@@ -1,4 +1,7 @@
-"""`tidelog apply`: changes in, what appears and vanishes out, and the outputs as they are in the end."""
+"""`tidelog apply`: changes in, what appears and vanishes out, and the outputs as they are in the end.
+
+A change is one of the facts given. Where there are production rules, it leads to what running them again leads to.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from tidelog.cli.programs import STDIN, add_program, read_runnable
 from tidelog.connectors.change_files import ChangeFormat, ChangeOptions, read_change, read_change_file
 from tidelog.connectors.change_text import change_lines
 from tidelog.errors import UsageError
-from tidelog.facts.change import Change
+from tidelog.facts.change import Change, NetDelta, Outcome, in_sequence, net_delta
+from tidelog.session import Session
 from tidelog.world.delta import Delta
 
 
@@ -40,19 +44,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     checked = read_runnable(arguments.program)
-    if checked.productions:
-        raise UsageError(
-            "tidelog apply keeps derived rows true, and this program has production rules\n"
-            "  hint: put the changes into the facts and use tidelog run, or db.apply(…) and db.run() in Python"
-        )
     check_outputs(checked, Path(arguments.output))
     changes = [(name, read(name, checked, arguments)) for name in named(checked, arguments)]
     with evaluation(checked, arguments) as session:
         for name, change in changes:
-            delta = session.apply(insert=change.inserted, retract=change.retracted)
+            delta = apply_and_run(session, change) if checked.productions else apply(session, change)
             show(name, delta, arguments)
         session.write_outputs(arguments.output)
     return 0
+
+
+def apply(session: Session, change: Change) -> Delta:
+    """What a change did."""
+    return session.apply(insert=change.inserted, retract=change.retracted)
+
+
+def apply_and_run(session: Session, change: Change) -> Delta:
+    """What a change of the facts given did to what production rules leave of them: they are run again."""
+    steps = [session.undo(), apply(session, change), session.run()]
+    outcome = in_sequence([Outcome(deltas=deltas_of(delta)) for delta in steps])
+    return Delta(outcome.deltas, session.schemas, steps[1].counts)
+
+
+def deltas_of(delta: Delta) -> dict[str, NetDelta]:
+    return {name: net_delta(delta[name].appeared.to_arrow(), delta[name].vanished.to_arrow()) for name in delta}
 
 
 def named(checked: CheckedProgram, arguments: argparse.Namespace) -> list[str]:

@@ -10,6 +10,8 @@ from tidelog.cli.programs import add_program, read_checked
 from tidelog.cli.rule_codes import Nothing, rule_codes
 from tidelog.codegen.operands import NotPushed
 from tidelog.maintain.protocol import Silent
+from tidelog.pipeline.production.strategy import choose as choose_production
+from tidelog.pipeline.production.strategy import print_production
 from tidelog.plan.lower import lower
 from tidelog.plan.modules import with_modules
 from tidelog.plan.nodes import Node, RulePlan, Version
@@ -31,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=["local", "spark"],
         default="local",
-        help="spark: also show how recursive strata are shared among partitions",
+        help="spark: also show how recursive strata and production rules are shared among partitions",
     )
 
 
@@ -59,13 +61,15 @@ def print_batches(checked: CheckedProgram) -> str:
 
 
 def print_reductions(checked: CheckedProgram) -> str:
-    """How each recursive stratum is shared among the partitions of Spark when nothing is known about sizes."""
+    """How recursive strata and production rules are shared among partitions when nothing is known about sizes."""
     plan = with_modules(optimize(lower(checked)))
     lines = [
         f"  {', '.join(stratum.relations)}: {print_reduction(choose(stratum, plan, {}))}"
         for stratum in plan.strata
         if stratum.rounds or stratum.closed
     ]
+    if checked.productions:
+        lines.append(print_production(checked, choose_production(checked, {})))
     return "\n".join(["on Spark, where facts do not fit into the driver", *(lines or ["  no stratum is recursive"])])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
-from tidelog.activation.dump import semantic_index
+from tidelog.activation.dump import count_dummies
 from tidelog.activation.protocol import Arrivals
 from tidelog.activation.watch_rule import WatchRule, cannot_watch
 from tidelog.activation.watch_text import read_watch, watchable
@@ -20,7 +20,7 @@ from tidelog.cli.evaluation import add_evaluation, at_least_one, evaluation
 from tidelog.cli.programs import STDIN, add_program, read_program
 from tidelog.connectors.change_text import read_change_text
 from tidelog.errors import InputError, UsageError, render
-from tidelog.kernels import watch_join as join
+from tidelog.kernels import watch_program as join
 from tidelog.language.printer import print_constant
 from tidelog.language.syntax_tree import Atom, Constant, Negation, Rule
 from tidelog.session import Session
@@ -168,7 +168,7 @@ def show_statistics(watcher: Watcher) -> None:
     print("\t".join(HEADINGS))
     for number, rule in enumerate(watcher.index.rules):
         counts = watcher.index.statistics[number]
-        dummies = sum(not entry.fires for entry in semantic_index(watcher.index, number, watcher.codes))
+        dummies = count_dummies(watcher.index, number, watcher.codes)
         figures = [*counts[list(COUNTED)], dummies, *counts[list(TOUCHED)]]
         print("\t".join([*map(str, figures), rule.text]))
     accesses, size = watcher.index.accesses(), watcher.index.size()

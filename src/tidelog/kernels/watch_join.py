@@ -1,83 +1,107 @@
 """Activation: every match of a rule that one tuple is part of, found in the index alone.
 
-A candidate is judged by the entries its columns lie under, never by its values, so that a stored tuple is read only
-once it is part of a match. The rules are rows of one table, `program`, written by `activation.rule_tables`. Rows are of
-several sorts, whose columns are named below: an occurrence is a literal that a tuple can stand for, with a range of
-steps, one for each other positive literal; a step has operations, one for each column that is compared with another.
-
-`space` is where an activation notes how far it is; its rows are named below too.
+A stored tuple is read only once it is part of a match. What a rule asks for is read from its tables, see
+`watch_program`; which tuples may stand for a literal is found by `watch_candidates`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel, lean
-from tidelog.kernels.watch_tables import (
-    BEGIN,
-    COUNT,
-    END,
-    FIRST,
-    FOUND,
-    HOMES,
-    NONE,
-    PAGES,
-    WIDTH,
-    find_entry,
-    find_tuple,
+from tidelog.kernels.jit import inlined, kernel, lean
+from tidelog.kernels.watch_candidates import compare, entry_of, first_candidate, fits, next_candidate, value_of
+from tidelog.kernels.watch_finder import NONE, hash_tuple
+from tidelog.kernels.watch_program import (
+    ARRIVALS,
+    BEGUN,
+    BIND,
+    CHECK,
+    CHOSEN,
+    COMPARED,
+    COMPARED_END,
+    CONSTANTS,
+    CONSTANTS_END,
+    CURSORS,
+    EFFECTIVE,
+    ENDED,
+    HEADS,
+    HEADS_END,
+    JOINED,
+    LIE_UNDER,
+    LITERAL,
+    NEEDS,
+    NEEDS_ABSENT,
+    NEGATED,
+    NEGATIONS,
+    NEGATIONS_END,
+    ON_PAGES,
+    OPERATIONS,
+    OPERATIONS_END,
+    PRESENT,
+    PRESENT_END,
+    ROW,
+    RULE,
+    RULE_ENTRIES_READ,
+    RULE_ROW,
+    RULE_SEARCHES,
+    STEP_LITERAL,
+    STEP_OPERATIONS,
+    STEP_OPERATIONS_END,
+    STEP_RELATION,
+    STEPS,
+    STEPS_END,
+    TUPLES_READ,
+    VALUES,
 )
+from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, PAGES, WIDTH, find_tuple
+from tidelog.kernels.watch_totals import FOUND
 
-COLUMNS = 12
-"""Columns of `program`."""
-
-# of an occurrence
-RULE, LITERAL, NEGATED, OPERATIONS, OPERATIONS_END, PRESENT, PRESENT_END = 0, 1, 2, 3, 4, 5, 6
-STEPS, STEPS_END, COMPARED, COMPARED_END, RULE_ROW = 7, 8, 9, 10, 11
-# of a step; a negated literal is one too
-STEP_RELATION, STEP_LITERAL, STEP_OPERATIONS, STEP_OPERATIONS_END, STEP_COMPARED, STEP_COMPARED_END = range(6)
-EXCLUDES, NEEDS_AT = 6, 7
-# of a rule
-CONSTANTS, CONSTANTS_END, NEGATIONS, NEGATIONS_END, HEADS, HEADS_END, JOINED = range(7)
-
-CHECK, BIND, SAME = 0, 1, 2
-"""What a literal's column does with its variable: compare it, give it its value, or compare it with a column before."""
-
-EQUAL, NOT_EQUAL, LESS, LESS_EQUAL = 0, 1, 2, 3
-
-VALUES, ON_PAGES, LIE_UNDER, NEEDS, NEEDS_ABSENT, CURSORS, LISTS, CHOSEN, ROW = range(9)
-SPACE = 9
-"""Of each variable its value, the page where its entry is known (NONE: nowhere) and that entry; of each operation the
-entry that a candidate needs; of each step the next candidate and the list it is from; of each literal its tuple."""
-
-ARRIVALS, EFFECTIVE, RULE_SEARCHES, RULE_ENTRIES_READ, TUPLES_READ, BEGUN, ENDED = range(7)
-STATISTICS = 7
-"""What is counted for each rule; an activation is effective when every joined literal has a tuple for the values."""
+_NO_DEPTH, _NEEDS, _NEEDS_ABSENT, _ROW = np.int64(0), np.int64(NEEDS), np.int64(NEEDS_ABSENT), np.int64(ROW)
+"""Not plain numbers: Numba compiles a kernel anew for each plain number that is handed to it."""
 
 
-@kernel
-def activate(
-    cells, links, tuple_finder, keys, entries, entry_finder, totals,
-    known, program, space, statistics, occurrence, relation, rows, at, number, arrival, sign, marks, heads,
+@inlined
+def is_effective(
+    links, keys, entries, entry_finder, trees, widest,
+    known, program, space, statistics, occurrence, relation, rows, at, number,
 ):  # fmt: skip
-    """Writes every match in which the tuple rows[at] of `relation` stands for the literal of `occurrence`.
+    """Whether the tuple rows[at] of `relation` can stand for the literal of `occurrence`, and every other literal has a
+    tuple that shares its values; then the first candidates are noted in `space`.
 
-    For a positive literal the tuple is stored as `number`; for a negated one it is not (NONE), and the matches are
-    those that its presence ends. A match is found for the first literal that the tuple stands for, so never twice.
-    Match m is (rule, arrival, sign) in marks[m] and the values of the head in heads[m]; returns both, which may be new.
+    For a positive literal the tuple is stored as `number`; for a negated one it is not (NONE).
     """
     rule = program[occurrence, RULE]
     statistics[rule, ARRIVALS] += 1
     if not _takes(links, keys, known, program, space, occurrence, relation, rows, at, number):
-        return marks, heads
-    if not _all_present(keys, entries, entry_finder, cells.shape[1], known, program, space, statistics, occurrence):
-        return marks, heads
+        return False
+    if not _all_present(keys, entries, entry_finder, widest, known, program, space, statistics, occurrence):
+        return False
+    step = program[occurrence, STEPS]
+    if step < program[occurrence, STEPS_END]:
+        space[CURSORS, 0] = first_candidate(
+            keys, entries, entry_finder, trees, widest, known, program, space, statistics, rule, step, _NO_DEPTH, _NEEDS
+        )
+        if space[CURSORS, 0] == NONE:
+            return False
     statistics[rule, EFFECTIVE] += 1
+    return True
+
+
+@kernel
+def activate(
+    cells, links, tuple_finder, keys, entries, entry_finder, trees, totals,
+    known, program, space, statistics, occurrence, relation, rows, at, number, arrival, sign, marks, heads,
+):  # fmt: skip
+    """Writes every match in which the tuple rows[at] stands for the literal of `occurrence`; `is_effective` came first.
+
+    With a negated literal the matches are those that the tuple's presence ends. A match is found for the first literal
+    that the tuple stands for, so never twice. Match m is (rule, arrival, sign) in marks[m] and the values of the head
+    in heads[m]; returns both, which may be new.
+    """
+    rule = program[occurrence, RULE]
+    widest = cells.shape[1]
     begin, end = program[occurrence, STEPS], program[occurrence, STEPS_END]
     step = begin
-    if begin < end:
-        space[CURSORS, 0] = _open(
-            keys, entries, entry_finder, cells.shape[1], known, program, space, statistics, rule, step, 0, NEEDS
-        )
     while step >= begin:
         if begin < end:
             depth = step - begin
@@ -85,20 +109,22 @@ def activate(
             if candidate == NONE:
                 step -= 1
                 continue
-            space[CURSORS, depth] = links[candidate, HOMES + cells.shape[1] + space[LISTS, depth]]
+            space[CURSORS, depth] = next_candidate(
+                entries, trees, links, widest, known, program, space, statistics, rule, step, depth, candidate
+            )
             statistics[rule, RULE_ENTRIES_READ] += 1
-            if not _fits(links, keys, known, program, space, step, candidate, number):
+            if not fits(links, keys, known, program, space, step, candidate, number):
                 continue
             space[CHOSEN, program[step, STEP_LITERAL]] = candidate
             if step + 1 < end:
                 step += 1
-                space[CURSORS, depth + 1] = _open(
-                    keys, entries, entry_finder, cells.shape[1], known, program, space, statistics,
-                    rule, step, depth + 1, NEEDS,
+                space[CURSORS, depth + 1] = first_candidate(
+                    keys, entries, entry_finder, trees, widest, known, program, space, statistics,
+                    rule, step, depth + 1, _NEEDS,
                 )  # fmt: skip
                 continue
         if _none_forbids(
-            cells, links, tuple_finder, keys, entries, entry_finder,
+            cells, links, tuple_finder, keys, entries, entry_finder, trees,
             known, program, space, statistics, occurrence, relation, rows, at,
         ):  # fmt: skip
             if totals[FOUND] == marks.shape[0]:
@@ -109,7 +135,7 @@ def activate(
     return marks, heads
 
 
-@lean
+@inlined
 def is_admitted(known, program, relation, rows, at):
     """Whether some literal of some rule has no constant that the tuple lacks; what none admits need not be indexed."""
     for occurrence in range(known[relation, BEGIN], known[relation, END]):
@@ -126,7 +152,7 @@ def is_admitted(known, program, relation, rows, at):
     return False
 
 
-@lean
+@inlined
 def _takes(links, keys, known, program, space, occurrence, relation, rows, at, number):
     """Whether the tuple can stand for the literal; binds the variables of the literal and the rule's constants."""
     rule = program[occurrence, RULE_ROW]
@@ -147,10 +173,10 @@ def _takes(links, keys, known, program, space, occurrence, relation, rows, at, n
         if number != NONE and links[number, HOMES + column] != NONE:
             space[LIE_UNDER, variable] = links[number, HOMES + column]
             space[ON_PAGES, variable] = known[relation, PAGES + column]
-    return _compare(keys, program, space, program[occurrence, COMPARED], program[occurrence, COMPARED_END])
+    return compare(keys, program, space, program[occurrence, COMPARED], program[occurrence, COMPARED_END])
 
 
-@lean
+@inlined
 def _all_present(keys, entries, entry_finder, widest, known, program, space, statistics, occurrence):
     """Whether each literal that shares a value with the tuple has one for it, and each other literal has any."""
     rule = program[occurrence, RULE]
@@ -163,108 +189,16 @@ def _all_present(keys, entries, entry_finder, widest, known, program, space, sta
                 return False
             continue
         page = known[relation, PAGES + column]
-        entry = _entry_of(keys, entries, entry_finder, space, statistics, rule, variable, page)
+        entry = entry_of(keys, entries, entry_finder, space, statistics, rule, variable, page)
         statistics[rule, RULE_ENTRIES_READ] += 1
-        if entry == NONE or entries[entry, 2 * known[relation, PAGES + widest + column] + 1] == 0:
+        if entry == NONE or entries[entry, known[relation, PAGES + widest + column] + 1] == 0:
             return False
     return True
-
-
-@lean
-def _open(keys, entries, entry_finder, widest, known, program, space, statistics, rule, step, depth, needs):
-    """The first candidate of a step, from the shortest list that its bound columns offer."""
-    relation = program[step, STEP_RELATION]
-    begin = program[step, STEP_OPERATIONS]
-    base = begin - program[step, NEEDS_AT]
-    space[LISTS, depth] = widest
-    first = known[relation, FIRST]
-    fewest = known[relation, COUNT]
-    for i in range(begin, program[step, STEP_OPERATIONS_END]):
-        if program[i, 0] != CHECK:
-            continue
-        column = program[i, 1]
-        page = known[relation, PAGES + column]
-        entry = _entry_of(keys, entries, entry_finder, space, statistics, rule, program[i, 2], page)
-        statistics[rule, RULE_ENTRIES_READ] += 1
-        if entry == NONE:
-            return np.int64(NONE)
-        space[needs, i - base] = entry
-        slot = known[relation, PAGES + widest + column]
-        if entries[entry, 2 * slot + 1] <= fewest:
-            fewest = np.int64(entries[entry, 2 * slot + 1])
-            first = np.int64(entries[entry, 2 * slot])
-            space[LISTS, depth] = column
-    return first
-
-
-@lean
-def _fits(links, keys, known, program, space, step, candidate, number):
-    """Whether a candidate lies under every entry that it must; binds the variables that are new with it."""
-    if candidate == number and program[step, EXCLUDES]:
-        return False
-    relation = program[step, STEP_RELATION]
-    begin = program[step, STEP_OPERATIONS]
-    base = begin - program[step, NEEDS_AT]
-    for i in range(begin, program[step, STEP_OPERATIONS_END]):
-        column = program[i, 1]
-        variable = program[i, 2]
-        home = links[candidate, HOMES + column]
-        if program[i, 0] == CHECK:
-            if home != space[NEEDS, i - base]:
-                return False
-        elif program[i, 0] == BIND:
-            space[LIE_UNDER, variable] = home
-            space[ON_PAGES, variable] = known[relation, PAGES + column]
-        elif keys[home] != keys[space[LIE_UNDER, variable]]:
-            return False
-    return _compare(keys, program, space, program[step, STEP_COMPARED], program[step, STEP_COMPARED_END])
-
-
-@lean
-def _compare(keys, program, space, begin, end):
-    """Whether these comparisons hold."""
-    for i in range(begin, end):
-        operator = program[i, 0]
-        left = _value_of(keys, space, program[i, 1])
-        right = _value_of(keys, space, program[i, 2])
-        if operator == EQUAL:
-            holds = left == right
-        elif operator == NOT_EQUAL:
-            holds = left != right
-        elif operator == LESS:
-            holds = left < right
-        else:
-            holds = left <= right
-        if not holds:
-            return False
-    return True
-
-
-@lean
-def _value_of(keys, space, variable):
-    if space[ON_PAGES, variable] == NONE or space[LIE_UNDER, variable] == NONE:
-        return space[VALUES, variable]
-    return keys[space[LIE_UNDER, variable]]
-
-
-@lean
-def _entry_of(keys, entries, entry_finder, space, statistics, rule, variable, page):
-    """The entry of the value of a variable on `page`: known from a column there, else searched for."""
-    if space[ON_PAGES, variable] == page:
-        return space[LIE_UNDER, variable]
-    value = _value_of(keys, space, variable)
-    entry = find_entry(keys, entries, entry_finder, page, value)
-    statistics[rule, RULE_SEARCHES] += 1
-    if space[ON_PAGES, variable] == NONE:
-        space[VALUES, variable] = value
-        space[LIE_UNDER, variable] = entry
-        space[ON_PAGES, variable] = page
-    return entry
 
 
 @lean
 def _none_forbids(
-    cells, links, tuple_finder, keys, entries, entry_finder,
+    cells, links, tuple_finder, keys, entries, entry_finder, trees,
     known, program, space, statistics, occurrence, relation, rows, at,
 ):  # fmt: skip
     """Whether no tuple makes a negated literal false; an arriving one counts for the first that it stands for."""
@@ -274,7 +208,7 @@ def _none_forbids(
         if is_earlier and _stands_for(keys, program, space, step, relation, rows, at):
             return False
         if not _is_absent(
-            cells, links, tuple_finder, keys, entries, entry_finder,
+            cells, links, tuple_finder, keys, entries, entry_finder, trees,
             known, program, space, statistics, program[occurrence, RULE], step,
         ):  # fmt: skip
             return False
@@ -287,27 +221,29 @@ def _stands_for(keys, program, space, step, relation, rows, at):
     if program[step, STEP_RELATION] != relation:
         return False
     for i in range(program[step, STEP_OPERATIONS], program[step, STEP_OPERATIONS_END]):
-        if _value_of(keys, space, program[i, 2]) != rows[at, program[i, 1]]:
+        if value_of(keys, space, program[i, 2]) != rows[at, program[i, 1]]:
             return False
     return True
 
 
 @lean
 def _is_absent(
-    cells, links, tuple_finder, keys, entries, entry_finder, known, program, space, statistics, rule, step
+    cells, links, tuple_finder, keys, entries, entry_finder, trees, known, program, space, statistics, rule, step
 ):  # fmt: skip
     """Whether no stored tuple makes a negated literal false; whole tuples are searched for, others looked through."""
     relation = program[step, STEP_RELATION]
     begin, end = program[step, STEP_OPERATIONS], program[step, STEP_OPERATIONS_END]
-    if end - begin == known[relation, WIDTH]:
+    width = known[relation, WIDTH]
+    if end - begin == width:
         for i in range(begin, end):
-            space[ROW, program[i, 1]] = _value_of(keys, space, program[i, 2])
+            space[ROW, program[i, 1]] = value_of(keys, space, program[i, 2])
         statistics[rule, RULE_SEARCHES] += 1
-        return find_tuple(cells, links, tuple_finder, known, relation, space, ROW) == NONE
+        code = hash_tuple(relation, space, _ROW, width)
+        return find_tuple(cells, links, tuple_finder, known, relation, space, _ROW, code) == NONE
     widest = cells.shape[1]
     depth = space.shape[1] - 1
-    candidate = _open(
-        keys, entries, entry_finder, widest, known, program, space, statistics, rule, step, depth, NEEDS_ABSENT
+    candidate = first_candidate(
+        keys, entries, entry_finder, trees, widest, known, program, space, statistics, rule, step, depth, _NEEDS_ABSENT
     )
     while candidate != NONE:
         statistics[rule, RULE_ENTRIES_READ] += 1
@@ -316,7 +252,9 @@ def _is_absent(
             same = same and links[candidate, HOMES + program[i, 1]] == space[NEEDS_ABSENT, i - begin]
         if same:
             return False
-        candidate = np.int64(links[candidate, HOMES + widest + space[LISTS, depth]])
+        candidate = next_candidate(
+            entries, trees, links, widest, known, program, space, statistics, rule, step, depth, candidate
+        )
     return True
 
 
@@ -347,6 +285,9 @@ def _write(cells, totals, program, space, statistics, occurrence, rows, at, arri
 def _with_more_room(marks, heads):
     more_marks = np.empty((2 * marks.shape[0], 3), np.int32)
     more_heads = np.empty((2 * marks.shape[0], heads.shape[1]), np.int64)
-    more_marks[: marks.shape[0]] = marks
-    more_heads[: marks.shape[0]] = heads
+    for m in range(marks.shape[0]):  # assigning a slice would compile the text of an error for several seconds
+        for c in range(3):
+            more_marks[m, c] = marks[m, c]
+        for c in range(heads.shape[1]):
+            more_heads[m, c] = heads[m, c]
     return more_marks, more_heads

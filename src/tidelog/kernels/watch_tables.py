@@ -1,15 +1,14 @@
 """The tables of a yield index: tuples, entries by value, and lists of tuples under an entry. All flat.
 
 An *entry* is one value on one *page*. A page has room for `SLOTS` columns of the same kind, so that one search finds
-what every joined column has of that value: entries[e, 2 * s] is the first tuple whose column s has it and
-entries[e, 2 * s + 1] how many there are. The tuples of a column without a partner in a joined column are its dummies:
-they lie already where the partner will appear, so nothing moves when it does. keys[e] is the value.
+what every joined column has of that value: two numbers for each column, the first tuple that has it there and how many
+there are. The tuples of a column without a partner in a joined column are its dummies: they lie already where the
+partner will appear, so nothing moves when it does. An entry with its value, keys[e], fills one line of the cache.
 
 cells[t] are the values of tuple t. links[t] has its relation, then for each column its *home* (the entry it lies under,
 NONE where no rule looks at the column), then the next tuple of each of its lists and the one before; the last list is
-that of the relation. known[r] is what is known of relation r: the names below, then the page and the slot of each
-column. A finder is a hash table with linear probing: the high half of a word is a piece of the hash, the low half the
-number found.
+that of the relation. known[r] is what is known of relation r: the names below, then for each column its page, where
+its list stands in an entry of that page, and the root of its order in `trees` (see `watch_order`); NONE if it has none.
 
 Arrays stand alone in every call: Numba counts references to each array of a tuple each time the tuple is touched.
 """
@@ -21,22 +20,33 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.kernels.hashing import mix
-from tidelog.kernels.jit import lean, prefetch
+from tidelog.kernels.jit import inlined, lean, prefetch
+from tidelog.kernels.watch_finder import LOW, NONE, enter, hash_key, hash_tuple, leave, tag_of
+from tidelog.kernels.watch_order import add_to_order, take_from_order
+from tidelog.kernels.watch_totals import (
+    ENTRIES,
+    ENTRIES_READ,
+    FREE_ENTRY,
+    FREE_TUPLE,
+    MADE_ENTRIES,
+    MADE_TUPLES,
+    SEARCHES,
+    TUPLES,
+)
 
-NONE = -1
-SLOTS = 8
-PAGE, USES = 2 * SLOTS, 2 * SLOTS + 1
+SLOTS = 6
+PAGE, USES, LISTS = 2, 3, 4
+"""Columns of an entry; the first two are the halves of its value."""
+
+ENTRY_COLUMNS = LISTS + 2 * SLOTS
 WIDTH, FIRST, COUNT, BEGIN, END, PAGES = 0, 1, 2, 3, 4, 5
 HOMES = 1
-MADE_TUPLES, FREE_TUPLE, TUPLES, MADE_ENTRIES, FREE_ENTRY, ENTRIES, SEARCHES, ENTRIES_READ, FOUND = range(9)
-TOTALS = 9
-
-_LOW = 0xFFFFFFFF
+AHEAD = 16
+"""For so many arrivals hashes are kept: more than any is computed before its turn."""
 
 
 class Tables(NamedTuple):
-    """What is stored. `totals` counts, at the places named above."""
+    """What is stored. `keys` lies in `entries` and `cells` in `links`; `totals` counts, see `watch_totals`."""
 
     cells: npt.NDArray[np.int64]
     links: npt.NDArray[np.int32]
@@ -44,20 +54,21 @@ class Tables(NamedTuple):
     keys: npt.NDArray[np.int64]
     entries: npt.NDArray[np.int32]
     entry_finder: npt.NDArray[np.int64]
+    trees: npt.NDArray[np.int64]
     totals: npt.NDArray[np.int64]
 
 
-@lean
-def find_tuple(cells, links, tuple_finder, known, relation, rows, at):
-    """The number of the stored tuple rows[at], NONE if it is not there."""
+@inlined
+def find_tuple(cells, links, tuple_finder, known, relation, rows, at, code):
+    """The number of the stored tuple rows[at], whose hash is `code`; NONE if it is not there."""
     width = known[relation, WIDTH]
     mask = tuple_finder.size - 1
-    tag = np.int64(_hash_tuple(relation, rows, at, width) >> np.uint64(33))
+    tag = tag_of(code)
     place = tag & mask
     while tuple_finder[place] != NONE:
         word = tuple_finder[place]
         if word >> 32 == tag:
-            number = word & _LOW
+            number = word & LOW
             same = links[number, 0] == relation
             for c in range(width):
                 same = same and cells[number, c] == rows[at, c]
@@ -67,24 +78,24 @@ def find_tuple(cells, links, tuple_finder, known, relation, rows, at):
     return np.int64(NONE)
 
 
-@lean
-def find_entry(keys, entries, entry_finder, page, key):
-    """The entry of `key` on `page`, NONE if there is none."""
+@inlined
+def find_entry(keys, entries, entry_finder, page, key, code):
+    """The entry of `key` on `page`, whose hash is `code`; NONE if there is none."""
     mask = entry_finder.size - 1
-    tag = np.int64(_hash_key(page, key) >> np.uint64(33))
+    tag = tag_of(code)
     place = tag & mask
     while entry_finder[place] != NONE:
         word = entry_finder[place]
         if word >> 32 == tag:
-            number = word & _LOW
+            number = word & LOW
             if keys[number] == key and entries[number, PAGE] == page:
                 return number
         place = (place + 1) & mask
     return np.int64(NONE)
 
 
-@lean
-def add_tuple(cells, links, tuple_finder, totals, known, relation, rows, at):
+@inlined
+def add_tuple(cells, links, tuple_finder, totals, known, relation, rows, at, code):
     """Stores rows[at], which is not there, in the list of its relation; its number. No column is indexed yet."""
     number = totals[FREE_TUPLE]
     if number == NONE:
@@ -100,27 +111,33 @@ def add_tuple(cells, links, tuple_finder, totals, known, relation, rows, at):
         cells[number, c] = rows[at, c]
     for c in range(widest):
         links[number, HOMES + c] = NONE
-    _enter(tuple_finder, _hash_tuple(relation, rows, at, width), number)
-    _link(links, known, relation, FIRST, widest, widest, number)
+    enter(tuple_finder, code, number)
+    _link(links, known, relation, np.int64(FIRST), widest, widest, number)
     return number
 
 
-@lean
-def index_tuple(cells, links, keys, entries, entry_finder, totals, known, relation, number):
-    """Puts a stored tuple under the entries of those of its columns that are indexed, where it is not there yet."""
+@inlined
+def index_tuple(cells, links, keys, entries, entry_finder, trees, totals, known, relation, number, codes, at):
+    """Puts a stored tuple under the entries of those of its columns that are indexed, where it is not there yet.
+
+    codes[at] are the hashes of its values on their pages, see `look_ahead`.
+    """
     widest = cells.shape[1]
     for c in range(known[relation, WIDTH]):
         page = known[relation, PAGES + c]
         if page != NONE and links[number, HOMES + c] == NONE:
-            entry = hold_entry(keys, entries, entry_finder, totals, page, cells[number, c])
+            key = cells[number, c]
+            entry = hold_entry(keys, entries, entry_finder, totals, page, key, codes[at, c])
             links[number, HOMES + c] = entry
-            _link(links, entries, entry, 2 * known[relation, PAGES + widest + c], c, widest, number)
+            _link(links, entries, entry, known[relation, PAGES + widest + c], c, widest, number)
             totals[SEARCHES] += 1
             totals[ENTRIES_READ] += 1
+            if known[relation, PAGES + 2 * widest + c] != NONE:
+                add_to_order(trees, totals, known, relation, PAGES + 2 * widest + c, key, entry)
 
 
 @lean
-def remove_tuple(cells, links, tuple_finder, keys, entries, entry_finder, totals, known, number):
+def remove_tuple(cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, number):
     """Forgets a stored tuple, and the entries that only it used."""
     relation = links[number, 0]
     width = known[relation, WIDTH]
@@ -128,74 +145,66 @@ def remove_tuple(cells, links, tuple_finder, keys, entries, entry_finder, totals
     for c in range(width):
         entry = links[number, HOMES + c]
         if entry != NONE:
-            _unlink(links, entries, entry, 2 * known[relation, PAGES + widest + c], c, widest, number)
+            _unlink(links, entries, entry, known[relation, PAGES + widest + c], c, widest, number)
             totals[ENTRIES_READ] += 1
+            if known[relation, PAGES + 2 * widest + c] != NONE:
+                take_from_order(trees, totals, known, relation, PAGES + 2 * widest + c, keys[entry])
             _release_entry(keys, entries, entry_finder, totals, entry)
-    _unlink(links, known, relation, FIRST, widest, widest, number)
-    _leave(tuple_finder, _hash_tuple(relation, cells, number, width), number)
+    _unlink(links, known, relation, np.int64(FIRST), widest, widest, number)
+    leave(tuple_finder, hash_tuple(relation, cells, number, width), number)
     links[number, 0] = NONE
     links[number, HOMES] = totals[FREE_TUPLE]
     totals[FREE_TUPLE] = number
     totals[TUPLES] -= 1
 
 
-@lean
-def hold_entry(keys, entries, entry_finder, totals, page, key):
+@inlined
+def hold_entry(keys, entries, entry_finder, totals, page, key, code):
     """The entry of `key` on `page`, made where there is none; it stays while somebody uses it."""
-    entry = find_entry(keys, entries, entry_finder, page, key)
+    entry = find_entry(keys, entries, entry_finder, page, key, code)
     if entry == NONE:
         entry = totals[FREE_ENTRY]
         if entry == NONE:
             entry = totals[MADE_ENTRIES]
             totals[MADE_ENTRIES] += 1
         else:
-            totals[FREE_ENTRY] = entries[entry, 0]
+            totals[FREE_ENTRY] = entries[entry, LISTS]
         totals[ENTRIES] += 1
         keys[entry] = key
         for s in range(SLOTS):
-            entries[entry, 2 * s] = NONE
-            entries[entry, 2 * s + 1] = 0
+            entries[entry, LISTS + 2 * s] = NONE
+            entries[entry, LISTS + 2 * s + 1] = 0
         entries[entry, PAGE] = page
         entries[entry, USES] = 0
-        _enter(entry_finder, _hash_key(page, key), entry)
+        enter(entry_finder, code, entry)
     entries[entry, USES] += 1
     return entry
 
 
-@lean
-def fetch_places(tuple_finder, entry_finder, known, relation, rows, at):
-    """Brings near where rows[at] and its values will be looked for."""
+@inlined
+def look_ahead(tuple_finder, entry_finder, known, relation, rows, at, codes):
+    """Computes the hashes of rows[at] into its row of `codes`, the last one that of the tuple, and brings near where
+    they lead to."""
     width = known[relation, WIDTH]
-    code = _hash_tuple(relation, rows, at, width)
-    prefetch(tuple_finder, np.int64(code >> np.uint64(33)) & (tuple_finder.size - 1))
+    row = at % AHEAD
     for c in range(width):
         if known[relation, PAGES + c] != NONE:
-            code = _hash_key(known[relation, PAGES + c], rows[at, c])
-            prefetch(entry_finder, np.int64(code >> np.uint64(33)) & (entry_finder.size - 1))
+            code = hash_key(known[relation, PAGES + c], rows[at, c])
+            codes[row, c] = code
+            prefetch(entry_finder, tag_of(code) & (entry_finder.size - 1))
+    code = hash_tuple(relation, rows, at, width)
+    codes[row, codes.shape[1] - 1] = code
+    prefetch(tuple_finder, tag_of(code) & (tuple_finder.size - 1))
 
 
-@lean
-def fetch_entries(keys, entries, entry_finder, known, relation, rows, at):
-    """Brings near what lies first at the places of the values of rows[at]."""
+@inlined
+def fetch_entries(entries, entry_finder, known, relation, at, codes):
+    """Brings near what lies first at the places of the values of an arrival."""
     for c in range(known[relation, WIDTH]):
         if known[relation, PAGES + c] != NONE:
-            code = _hash_key(known[relation, PAGES + c], rows[at, c])
-            word = entry_finder[np.int64(code >> np.uint64(33)) & (entry_finder.size - 1)]
+            word = entry_finder[tag_of(codes[at % AHEAD, c]) & (entry_finder.size - 1)]
             if word != NONE:
-                prefetch(keys, word & _LOW)
-                prefetch(entries, (word & _LOW) * entries.shape[1])
-
-
-@lean
-def move_finder(finder, target):
-    """Puts everything that `finder` finds into the empty, larger `target`."""
-    mask = target.size - 1
-    for i in range(finder.size):
-        if finder[i] != NONE:
-            place = (finder[i] >> 32) & mask
-            while target[place] != NONE:
-                place = (place + 1) & mask
-            target[place] = finder[i]
+                prefetch(entries, (word & LOW) * entries.shape[1])
 
 
 @lean
@@ -203,14 +212,14 @@ def _release_entry(keys, entries, entry_finder, totals, entry):
     """Takes one use of an entry back; one without uses is forgotten."""
     entries[entry, USES] -= 1
     if entries[entry, USES] == 0:
-        _leave(entry_finder, _hash_key(entries[entry, PAGE], keys[entry]), entry)
+        leave(entry_finder, hash_key(entries[entry, PAGE], keys[entry]), entry)
         entries[entry, PAGE] = NONE
-        entries[entry, 0] = totals[FREE_ENTRY]
+        entries[entry, LISTS] = totals[FREE_ENTRY]
         totals[FREE_ENTRY] = entry
         totals[ENTRIES] -= 1
 
 
-@lean
+@inlined
 def _link(links, lists, owner, at, column, widest, number):
     """Puts a tuple before the others of a list."""
     first = lists[owner, at]
@@ -233,44 +242,3 @@ def _unlink(links, lists, owner, at, column, widest, number):
     else:
         lists[owner, at] = following
     lists[owner, at + 1] -= 1
-
-
-@lean
-def _enter(finder, code, number):
-    mask = finder.size - 1
-    tag = np.int64(code >> np.uint64(33))
-    place = tag & mask
-    while finder[place] != NONE:
-        place = (place + 1) & mask
-    finder[place] = (tag << 32) | number
-
-
-@lean
-def _leave(finder, code, number):
-    """Takes a number out; those behind it that would not be found any more move up."""
-    mask = finder.size - 1
-    tag = np.int64(code >> np.uint64(33))
-    place = tag & mask
-    while finder[place] != (tag << 32) | number:
-        place = (place + 1) & mask
-    behind = (place + 1) & mask
-    while finder[behind] != NONE:
-        wanted = (finder[behind] >> 32) & mask
-        if ((behind - wanted) & mask) >= ((behind - place) & mask):
-            finder[place] = finder[behind]
-            place = behind
-        behind = (behind + 1) & mask
-    finder[place] = NONE
-
-
-@lean
-def _hash_tuple(relation, rows, at, width):
-    code = np.uint64(relation)
-    for c in range(width):
-        code = mix(code ^ np.uint64(rows[at, c]))
-    return mix(code)
-
-
-@lean
-def _hash_key(page, key):
-    return mix(np.uint64(key) ^ (np.uint64(page) << np.uint64(40)))

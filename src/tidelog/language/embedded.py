@@ -16,10 +16,12 @@ from __future__ import annotations
 import linecache
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tidelog.errors import Diagnostic, ProgramError, UsageError
 from tidelog.language.depth import check_depth
 from tidelog.language.expressions import (
+    Action,
     Condition,
     Expression,
     Operand,
@@ -47,13 +49,19 @@ from tidelog.language.syntax_tree import (
     Item,
     OrderHint,
     Pragma,
+    Precedence,
+    ProductionDeclaration,
     Program,
     RelationDeclaration,
     Rule,
+    Semantics,
+    Sign,
     TypeDeclaration,
     TypeForm,
 )
 from tidelog.language.words import QUALIFIERS, RESERVED_FOR_RELATIONS
+
+Head: TypeAlias = Condition | Action
 
 PYTHON_TYPES: dict[type, str] = {int: "number", float: "float", str: "symbol"}
 
@@ -133,29 +141,55 @@ class RuleBuilder:
 
     def rule(
         self,
-        head: Condition | Sequence[Condition],
+        head: Head | Sequence[Head],
         *body: Condition | bool,
         plan: Mapping[int, Sequence[int]] | None = None,
+        name: str = "",
+        priority: int | None = None,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
     ) -> None:
         """Adds a rule: `head`, or each of several heads, holds when every condition of `body` does.
 
-        `plan` is for each version of the rule the order of its atoms, as `.plan` gives it in text.
+        `plan` is for each version of the rule the order of its atoms, as `.plan` gives it in text. With signs before
+        its heads, `+open(x)` and `-closed(x)`, a rule acts; `name`, `priority`, `before` and `after` are for those.
         """
-        heads = (head,) if isinstance(head, Condition) else tuple(head)
-        atoms = tuple(single_atom(each, "a head") for each in heads)
-        if not atoms:
+        heads = (head,) if isinstance(head, Condition | Action) else tuple(head)
+        if not heads:
             raise UsageError("a rule needs a head")
-        self._add_rule(atoms, body, plan)
+        signs = tuple(each.sign for each in heads if isinstance(each, Action))
+        atoms = tuple(each.atom if isinstance(each, Action) else single_atom(each, "a head") for each in heads)
+        precedence = precedence_of(name, priority, before, after)
+        if signs and len(signs) < len(heads):
+            raise UsageError("some heads of this rule have a sign and others have none: write +open(x) or -open(x)")
+        if precedence is not None and not signs:
+            raise UsageError("name, priority, before and after are for rules that act: write +open(x) or -open(x)")
+        self._add_rule(atoms, body, plan, signs, precedence)
+
+    def production(self, semantics: Semantics | str, *refraction: str) -> None:
+        """Declares how rules that act fire: `p.production("set")`, `p.production("instance", "refraction")`."""
+        known = [each.value for each in Semantics]
+        value = semantics.value if isinstance(semantics, Semantics) else semantics
+        if value not in known:
+            raise UsageError(f"{semantics!r} is no way in which rules fire; known are {', '.join(known)}")
+        if refraction and (value != Semantics.INSTANCE.value or refraction != ("refraction",)):
+            raise UsageError("behind 'instance' there may be 'refraction', and nothing behind the others")
+        self._items.append(ProductionDeclaration(Semantics(value), bool(refraction), caller_span()))
 
     def _add_rule(
-        self, heads: tuple[Atom, ...], body: tuple[Condition | bool, ...], plan: Mapping[int, Sequence[int]] | None
+        self,
+        heads: tuple[Atom, ...],
+        body: tuple[Condition | bool, ...],
+        plan: Mapping[int, Sequence[int]] | None,
+        signs: tuple[Sign, ...] = (),
+        precedence: Precedence | None = None,
     ) -> None:
         span = caller_span()
         hint = None
         if plan is not None:
             hint = OrderHint(tuple((version, tuple(order)) for version, order in plan.items()), span)
         self._rules += 1
-        self._items.append(Rule(heads, conjunction_of(body), hint, span, self._rules))
+        self._items.append(Rule(heads, conjunction_of(body), hint, span, self._rules, signs, precedence))
 
     def input(self, *relations: Relation, **parameters: str | int | bool) -> None:
         """Declares that the rows of `relations` come from outside; parameters are those of `.input`."""
@@ -187,6 +221,18 @@ class RuleBuilder:
         self._items.append(Pragma(name, value, caller_span()))
 
 
+def precedence_of(name: str, priority: int | None, before: Sequence[str], after: Sequence[str]) -> Precedence | None:
+    """What stands in brackets behind a rule in text; None where nothing would."""
+    if isinstance(before, str) or isinstance(after, str):
+        raise UsageError('before and after are lists of names of rules, such as ["opening"]')
+    if priority is not None and (not isinstance(priority, int) or isinstance(priority, bool)):
+        raise UsageError(f"the priority of a rule is a whole number, not {priority!r}")
+    names = [checked_name(each, "rule", frozenset()) for each in (name, *before, *after) if each]
+    if not names and priority is None:
+        return None
+    return Precedence(name, priority, tuple(before), tuple(after), caller_span())
+
+
 def type_name(given: str | type) -> str:
     """The name of a type in the language."""
     if isinstance(given, str):
@@ -202,6 +248,6 @@ def parameter_text(value: str | int | bool) -> str:
 
 
 __all__ = [
-    "Condition", "Expression", "Relation", "RuleBuilder", "anything", "cast", "count", "fn", "max_", "mean", "min_",
-    "rules", "sum_", "unsigned", "variables",
+    "Action", "Condition", "Expression", "Relation", "RuleBuilder", "anything", "cast", "count", "fn", "max_", "mean",
+    "min_", "rules", "sum_", "unsigned", "variables",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import operator
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
@@ -24,6 +24,7 @@ from tidelog.language.syntax_tree import (
     ComparisonOperator,
     Constant,
     Literal,
+    Sign,
     Term,
     Test,
     Truth,
@@ -159,6 +160,20 @@ class Condition:
 
     def __and__(self, other: Condition | bool) -> Condition:
         return Condition(self.literals + literals_of(other))
+
+    def __pos__(self) -> Action:
+        return Action(Sign.INSERT, single_atom(self, "what a rule inserts"))
+
+    def __neg__(self) -> Action:
+        return Action(Sign.DELETE, single_atom(self, "what a rule deletes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A head of a production rule: `+open(x)` inserts, `-closed(x)` deletes."""
+
+    sign: Sign
+    atom: Atom
 
 
 anything = Expression(Wildcard())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tidelog.language.lexer import COMMENT, DIRECTIVE, NAME, NUMBER, STRING, Token
 from tidelog.language.words import AGGREGATES, BINARY_OPERATORS, PREFIX_OPERATORS
 
@@ -12,6 +14,7 @@ def join(tokens: list[Token], item: list[Token] | None = None) -> str:
     is_directive = whole[0].kind == DIRECTIVE
     is_plan = whole[0].text == ".plan"
     is_type = whole[0].text in (".type", ".number_type", ".symbol_type")
+    precedence = precedence_of(whole)
     text = ""
     before: Token | None = None
     previous: Token | None = None
@@ -19,6 +22,7 @@ def join(tokens: list[Token], item: list[Token] | None = None) -> str:
         if previous is not None:
             glued = (
                 is_glued(before, previous, token)
+                or (previous.kind == "-" and previous in precedence)
                 or (is_directive and token.kind == ":")
                 or (
                     is_plan
@@ -33,6 +37,14 @@ def join(tokens: list[Token], item: list[Token] | None = None) -> str:
         text += token.text
         before, previous = previous, token
     return text
+
+
+def precedence_of(item: list[Token]) -> list[Token]:
+    """What stands in brackets behind a rule: there a '-' is always the sign of a number."""
+    for place, (token, following) in enumerate(pairwise(item), start=1):
+        if token.kind == "." and following.kind == "[":
+            return item[place:]
+    return []
 
 
 def ends_line(token: Token) -> bool:

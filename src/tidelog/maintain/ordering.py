@@ -17,12 +17,14 @@ from tidelog.plan.walk import scans_of
 class Ordering:
     """Ordered rules of one run; a rule is ordered again only when a relation it reads has grown or shrunk fourfold.
 
-    The same order is the same object, so that a backend can keep what it prepared for a rule.
+    The same order is the same object, so that a backend can keep what it prepared for a rule. Rules are known by where
+    they are in memory: so they are kept.
     """
 
     def __init__(self, backend: Backend, observer: Observer) -> None:
         self._backend = backend
         self._observer = observer
+        self._kept: dict[int, RulePlan] = {}
         self._reads: dict[int, tuple[tuple[str, Version], ...]] = {}
         self._joins: dict[int, tuple[tuple[str, Version], ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
@@ -40,6 +42,7 @@ class Ordering:
 
     def _has_rows(self, rule: RulePlan, statistics: Statistics) -> bool:
         if id(rule) not in self._joins:
+            self._kept[id(rule)] = rule
             self._joins[id(rule)] = tuple(
                 (scan.relation, scan.version) for scan in joined_scans(rule.node) if scan.version is not Version.MARKED
             )
@@ -47,6 +50,7 @@ class Ordering:
 
     def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
         if id(rule) not in self._reads:
+            self._kept[id(rule)] = rule
             self._reads[id(rule)] = tuple(dict.fromkeys((scan.relation, scan.version) for scan in scans_of(rule.node)))
         sizes = tuple(magnitude(statistics.rows(relation, version)) for relation, version in self._reads[id(rule)])
         key = (id(rule), sizes)

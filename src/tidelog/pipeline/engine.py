@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.protocol import Backend
-from tidelog.backends.spark.ahead import reducing
 from tidelog.backends.spark.arrow_frames import frame_of_table
-from tidelog.backends.spark.backend import SparkBackend
 from tidelog.backends.spark.kept_rows import keep_now
-from tidelog.errors import UsageError
 from tidelog.facts.change import Change, Outcome, net_change
-from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.pipeline.arrow_rows import errors_told, to_arrow
 from tidelog.pipeline.config import Tier
+from tidelog.pipeline.production.strategy import ProductionReduction
 from tidelog.plan.lower import given_to
-from tidelog.plan.reduction import Reduction, Strategy
+from tidelog.plan.reduction import Reduction
 from tidelog.schema import Schema
 from tidelog.world.delta import Counts, counts_of
 from tidelog.world.model import Model, Step
 
 Rows = pa.Table | DataFrame
 """Rows as they arrive or leave: what a tier keeps is one of the two."""
+
+ToOwn = Callable[[Rows, Schema], Any]
+"""Brings rows into the form that a tier keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Engine:
         checked: CheckedProgram,
         tier: Tier,
         model: Model,
-        to_own: Callable[[Rows, Schema], Any],
+        to_own: ToOwn,
         choices: Sequence[Reduction] = (),
     ) -> None:
         self.choices = choices
@@ -58,6 +55,11 @@ class Engine:
         self.derived = frozenset(rule.head.relation for one in checked.strata for rule in one.rules if rule.body)
         self._model = model
         self._to_own = to_own
+
+    @property
+    def production(self) -> ProductionReduction | None:
+        """How production rules were run the last time; None where there are none."""
+        return None
 
     def load(self, relation: str, rows: Rows) -> int:
         """Adds facts before anything is derived; how many were new."""
@@ -77,8 +79,7 @@ class Engine:
         change = self._net(Change(self._all_own(inserted), self._all_own(retracted)))
         step = Step(self.checked, self.checked, change)
         outcome = self._model.take(step)
-        counts = counts_of(change, outcome) if self.tier is Tier.COMPILED else _counts_of_frames(change, outcome)
-        return Taken(outcome, counts, step.done(outcome))
+        return Taken(outcome, self._counts(change, outcome), step.done(outcome))
 
     def take_back(self, taken: Taken) -> None:
         """Undoes the last change."""
@@ -111,38 +112,11 @@ class Engine:
         """`change` without the retractions that an insertion of the same fact outweighs."""
         return net_change(change) if self.tier is Tier.COMPILED else _net_of_frames(change)
 
+    def _counts(self, change: Change, outcome: Outcome) -> Counts:
+        return counts_of(change, outcome) if self.tier is Tier.COMPILED else _counts_of_frames(change, outcome)
+
     def _all_own(self, rows: Mapping[str, Rows]) -> dict[str, Any]:
         return {relation: self._own(relation, each) for relation, each in rows.items()}
-
-
-def start_engine(
-    checked: CheckedProgram,
-    tier: Tier,
-    spark: SparkSession,
-    *,
-    jobs: int,
-    limits: Limits,
-    observer: Observer,
-    reduction: Strategy | None,
-) -> Engine:
-    """An engine of that tier, without facts but those of the program's text."""
-    if checked.productions:
-        raise UsageError(
-            "production rules do not run in a pipeline yet, and this program has some\n"
-            "  hint: run them with tidelog run, or with db.run() in Python, and give the pipeline what they leave"
-        )
-    choices: list[Reduction] = []
-
-    def model_over(backend: Backend) -> Model:
-        return Model(checked, backend, limits, observer, Maintenance())
-
-    match tier:
-        case Tier.COMPILED:
-            return Engine(checked, tier, model_over(LocalBackend(checked.schemas, jobs=jobs)), _in_driver)
-        case Tier.SPARK:
-            partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-            backend = SparkBackend(spark, checked.schemas, ahead=reducing(spark, partitions, reduction, choices.append))
-            return Engine(checked, tier, model_over(backend), partial(_in_cluster, spark), choices)
 
 
 def tier_for(rows: Iterable[int], most: int) -> Tier:
@@ -150,7 +124,7 @@ def tier_for(rows: Iterable[int], most: int) -> Tier:
     return Tier.COMPILED if sum(rows) <= most else Tier.SPARK
 
 
-def _in_cluster(spark: SparkSession, rows: Rows, schema: Schema) -> DataFrame:
+def in_cluster(spark: SparkSession, rows: Rows, schema: Schema) -> DataFrame:
     """The different rows of a frame, computed once and kept where Spark has them."""
     if isinstance(rows, pa.Table):
         return frame_of_table(spark, rows, schema).distinct()
@@ -179,5 +153,5 @@ def _frames(tables: Mapping[str, Any]) -> Mapping[str, DataFrame]:
     return tables
 
 
-def _in_driver(rows: Rows, schema: Schema) -> pa.Table:
+def in_driver(rows: Rows, schema: Schema) -> pa.Table:
     return rows if isinstance(rows, pa.Table) else to_arrow(rows, schema)

@@ -20,9 +20,11 @@ from tidelog.facts.change import NetDelta
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.pipeline.arrow_rows import errors_told
 from tidelog.pipeline.config import COMPILED_ROWS, Tier
-from tidelog.pipeline.engine import Engine, Rows, Taken, start_engine, tier_for
+from tidelog.pipeline.engine import Engine, Rows, Taken, tier_for
 from tidelog.pipeline.flow_delta import FlowDelta
 from tidelog.pipeline.given_frames import given_frames
+from tidelog.pipeline.production.strategy import ProductionReduction
+from tidelog.pipeline.starting import start_engine
 from tidelog.pipeline.state import (
     Changed,
     Commit,
@@ -140,6 +142,11 @@ class Flow:
     def reductions(self) -> tuple[Reduction, ...]:
         """How recursive strata were shared among partitions, in the order in which they were run."""
         return tuple(self._engine.choices)
+
+    @property
+    def production(self) -> ProductionReduction | None:
+        """How production rules were run the last time; None where the program has none."""
+        return self._engine.production
 
     @property
     def version(self) -> int:
@@ -368,6 +375,7 @@ def _tier_for(inputs: Frames, most: int) -> Tier:
 
 def _sizes(last: VersionInfo, checked: CheckedProgram) -> Iterator[int]:
     derived = {rule.head.relation for one in checked.strata for rule in one.rules if rule.body}
+    derived |= {head.atom.relation for rule in checked.productions for head in rule.heads}
     return (rows for table, rows in last.tables.items() if table not in derived)
 
 

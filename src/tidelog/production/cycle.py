@@ -7,7 +7,7 @@ happens in a backend of its own, so that a run that ends with an error has chang
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
@@ -21,10 +21,9 @@ from tidelog.facts.chain import Chains
 from tidelog.language.syntax_tree import Semantics, Sign
 from tidelog.maintain.journal import Net
 from tidelog.maintain.materialization import Materialization
-from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
-from tidelog.plan.nodes import RulePlan
-from tidelog.plan.retention.network import Retention, with_retained_joins
+from tidelog.plan.retention.network import Retention
+from tidelog.production.network import Network
 from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.rule_plans import Match, RuleMatches, matches_of
@@ -48,15 +47,19 @@ def run_rules(
     """
     if checked.semantics is None:
         raise UsageError("the program has no production rules to run: it has no .production")
-    return Cycle(with_retained_joins(checked, retention), backend, given, limits, on_firing).run()
+    return Cycle(checked, backend, given, retention, limits, on_firing).run()
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a cycle will fire: the rules with their instances, by alternative, and the net effect."""
+    """What a cycle will fire: the rules with their instances, by alternative, the net effect, and who asked for it.
+
+    Of rules that fire for all their instances, these are looked up only for somebody who listens.
+    """
 
     fired: tuple[tuple[RuleMatches, tuple[tuple[Match, Facts], ...]], ...]
     nets: Mapping[str, Net]
+    asking: Mapping[tuple[str, Sign], tuple[str, ...]]
 
 
 ChooseOf: TypeAlias = Callable[[RuleMatches], Choice | None]
@@ -71,6 +74,7 @@ class Cycle:
         checked: CheckedProgram,
         backend: Backend,
         given: Mapping[str, OwnRows],
+        retention: Retention,
         limits: Limits,
         on_firing: OnFiring | None,
     ) -> None:
@@ -85,16 +89,15 @@ class Cycle:
         for relation, rows in given.items():
             self._facts.load(relation, rows)
         self._facts.materialize()
-        self._ordering = Ordering(backend, SILENT)
+        self._network = Network(checked, self._rules, backend, retention)
         acted_on = dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads)
         self._acted_on = tuple(acted_on)
-        instances = [match.schema for rule in self._rules for match in rule.matches]
-        backend.declare({schema.relation: schema for schema in instances})
-        remembered = instances if self._refraction else []
+        remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]
         self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
         self._idle: set[int] = set()
         self._chains = Chains()
         self._fired: dict[str, Facts] = {}
+        self._told_switches = 0
 
     def run(self) -> Result:
         """Fires until nothing is firable."""
@@ -110,10 +113,10 @@ class Cycle:
                 raise self._oscillation(cycles, length)
             rules = [rule.rule for rule, _ in choice.fired]
             check_cycles(CycleUsage(cycles, rows, monotonic() - began), self._limits, rules)
-        ends = {relation: self._backend.facts(relation) for relation in self._acted_on}
-        came = {relation: ends[relation].minus(start[relation]) for relation in self._acted_on}
-        went = {relation: start[relation].minus(ends[relation]) for relation in self._acted_on}
-        return Result(cycles, self._tables(came), self._tables(went), self._chains)
+        came = {relation: self._backend.facts(relation).minus(start[relation]) for relation in self._acted_on}
+        went = {relation: self._backend.unknown(relation, start[relation]) for relation in self._acted_on}
+        switches = tuple(self._network.switches)
+        return Result(cycles, self._tables(came), self._tables(went), self._chains, self._network.rows(), switches)
 
     def _choose(self) -> Choice | None:
         """What fires next; None when nothing is firable."""
@@ -137,57 +140,42 @@ class Cycle:
 
     def _whole_rule(self, rule: RuleMatches) -> Choice | None:
         """All instances of a rule, if they change something together."""
-        instances = self._instances(rule)
-        nets = net_effect(self._effects(instances), self._backend)
-        return Choice(((rule, instances),), nets) if nets else None
+        return self._together([rule])
 
     def _all_rules(self) -> Choice | None:
         """All instances of all rules, if they change something together."""
-        fired = [(rule, instances) for rule in self._rules if (instances := self._instances(rule))]
-        effects = [effect for _, instances in fired for effect in self._effects(instances)]
-        nets = net_effect(effects, self._backend)
-        return Choice(tuple(fired), nets) if nets else None
+        return self._together(self._rules)
+
+    def _together(self, rules: Sequence[RuleMatches]) -> Choice | None:
+        """All instances of these rules, if they change something together; who listens hears of all of them."""
+        nets = self._network.net_effect(rules)
+        if not nets:
+            return None
+        asking = self._network.rules_asking(rules, nets)
+        if self._on_firing is not None:
+            found = ((rule, self._network.instances(rule)) for rule in rules)
+            return Choice(tuple((rule, instances) for rule, instances in found if instances), nets, asking)
+        names = {name for some in asking.values() for name in some}
+        return Choice(tuple((rule, ()) for rule in rules if rule.rule.name in names), nets, asking)
 
     def _one_instance(self, rule: RuleMatches) -> Choice | None:
         """The least firable instance of a rule, in the order of the values that it binds."""
-        for match, instances in self._instances(rule):
-            firable = self._firable(match, instances)
-            if match.relation in self._fired and firable is not None:
-                firable = firable.minus(self._fired[match.relation])
-            if firable is None or not len(firable):
+        for match, found in self._network.firable(rule):
+            firable = found.minus(self._fired[match.relation]) if match.relation in self._fired else found
+            if not len(firable):
                 continue
             rows: pa.Table = self._backend.table(match.relation, firable)
             least = rows.sort_by([(name, "ascending") for name in match.schema.names]) if match.schema.names else rows
             chosen = ((match, self._backend.facts(match.relation, least.slice(0, 1))),)
-            return Choice(((rule, chosen),), net_effect(self._effects(chosen), self._backend))
+            nets = net_effect(self._network.effects(*chosen[0]), self._backend)
+            asking = {(relation, sign): (rule.rule.name,) for relation in nets for sign in Sign}
+            return Choice(((rule, chosen),), nets, asking)
         return None
-
-    def _instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
-        """The instances of each alternative that has some."""
-        found = ((match, self._collect([match.instances]).get(match.relation)) for match in rule.matches)
-        return tuple((match, facts) for match, facts in found if facts is not None)
-
-    def _effects(self, instances: Sequence[tuple[Match, Facts]]) -> Iterator[tuple[Sign, str, Facts]]:
-        """What these instances ask for."""
-        for match, facts in instances:
-            self._backend.mark(match.relation, facts)
-            for sign, plan in match.effects:
-                for relation, asked in self._collect([plan]).items():
-                    yield sign, relation, asked
-
-    def _firable(self, match: Match, instances: Facts) -> Facts | None:
-        """Those of `instances` that change something by themselves."""
-        self._backend.mark(match.relation, instances)
-        return self._collect(match.firable).get(match.relation)
-
-    def _collect(self, plans: Sequence[RulePlan]) -> Mapping[str, Facts]:
-        ordered = self._ordering.of_those_with_rows(plans)
-        self._backend.catch_up(ordered)
-        return self._backend.collect(ordered)
 
     def _act(self, choice: Choice, cycle: int) -> Mapping[str, Net]:
         """Brings about what was chosen; what came of it for the memory of instances that have fired."""
         changed = self._facts.exchange(choice.nets)
+        self._network.note(changed)
         self._note(choice, cycle)
         self._idle -= {rule.rule.id for rule in self._rules if rule.touches & changed.keys()}
         if self._on_firing is not None:
@@ -195,17 +183,13 @@ class Cycle:
         return self._remember(choice) if self._refraction else {}
 
     def _note(self, choice: Choice, cycle: int) -> None:
-        """Puts what came and went into the chains, with the rules that have such a head."""
+        """Puts what came and went into the chains, with the rules that asked for it."""
         for relation, net in choice.nets.items():
             for sign, facts in ((Sign.INSERT, net.came), (Sign.DELETE, net.went)):
                 if len(facts):
-                    asked = tuple(
-                        rule.rule.name
-                        for rule, _ in choice.fired
-                        if any(head.sign is sign and head.atom.relation == relation for head in rule.rule.heads)
-                    )
                     rows = self._backend.table(relation, facts)
-                    self._chains.note(cycle, relation, sign is Sign.INSERT, rows, asked)
+                    asking = choice.asking[relation, sign]
+                    self._chains.note(cycle, relation, sign is Sign.INSERT, rows, asking)
 
     def _remember(self, choice: Choice) -> Mapping[str, Net]:
         """Instances that have fired are remembered as long as they hold."""
@@ -217,8 +201,7 @@ class Cycle:
         nets = {}
         for match in (match for rule in self._rules for match in rule.matches if match.relation in self._fired):
             fired = self._fired[match.relation]
-            holding = self._collect([match.instances]).get(match.relation, fired.none())
-            kept = fired.minus(fired.minus(holding))
+            kept = self._network.holding(match, fired)
             self._fired[match.relation] = kept
             old = before.get(match.relation, kept.none())
             nets[match.relation] = Net(kept.minus(old), old.minus(kept))
@@ -231,7 +214,8 @@ class Cycle:
         )
         came = self._tables({relation: net.came for relation, net in choice.nets.items()})
         went = self._tables({relation: net.went for relation, net in choice.nets.items()})
-        return Firing(cycle, fired, came, went)
+        told, self._told_switches = self._told_switches, len(self._network.switches)
+        return Firing(cycle, fired, came, went, tuple(self._network.switches[told:]))
 
     def _tables(self, facts: Mapping[str, Facts]) -> dict[str, OwnRows]:
         return {relation: self._backend.table(relation, some) for relation, some in facts.items() if len(some)}
@@ -247,7 +231,7 @@ class Cycle:
         return oscillation(cycles, turn)
 
     def _act_again(self, choice: Choice) -> None:
-        self._facts.exchange(choice.nets)
+        self._network.note(self._facts.exchange(choice.nets))
         self._idle.clear()
         if self._refraction:
             self._remember(choice)

@@ -1,7 +1,8 @@
 """Takes production rules, returns plans for their derivations: all, those that a change flips, and what they ask for.
 
 A derivation is an assignment of all variables of a body, one for each `_` of a positive atom included, so that it holds
-in one way only: a change of one fact that it uses begins or ends it.
+in one way only: a change of one fact that it uses begins or ends it. What an atom or a head has in place of a variable
+gets one too, so that the facts that a derivation uses and asks for are columns of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,17 @@ from dataclasses import dataclass, replace
 
 from tidelog.analysis.checked import ProductionRule, SimpleRule
 from tidelog.analysis.traversal import all_literals, own_names
-from tidelog.language.syntax_tree import Atom, Literal, Negation, Sign, Term, Variable, Wildcard
+from tidelog.language.syntax_tree import (
+    Atom,
+    Comparison,
+    ComparisonOperator,
+    Literal,
+    Negation,
+    Sign,
+    Term,
+    Variable,
+    Wildcard,
+)
 from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import RulePlan
 from tidelog.production.rule_plans import optimized, over_marked
@@ -20,21 +31,24 @@ from tidelog.schema import Attribute, Kind, Schema
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """The derivations that use a fact of `relation` that is marked, in one place: an atom, or a negated one."""
+    """The derivations that use a fact of `relation` that is marked, in one place: an atom, or a negated one.
+
+    The fact has the values of these columns of the derivation; for `!p(x, _)` some are missing.
+    """
 
     relation: str
     is_negated: bool
     plan: RulePlan
+    columns: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What marked derivations ask for: rows of `schema`, the fact first and then the derivation."""
+    """A head: what derivations ask for. The fact has the values of these columns of the derivation."""
 
     sign: Sign
     relation: str
-    schema: Schema
-    plan: RulePlan
+    columns: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +56,7 @@ class Derivations:
     """The derivations of one alternative of `rule`, as rows of `schema`.
 
     `aggregated` are the relations that aggregates read: when these change, `all` says what holds. `body` has the
-    literals, without `_` in its atoms, and `kinds` the kinds of its variables.
+    literals, without `_` in its atoms and with a variable for all that is not one, and `kinds` the kinds of variables.
     """
 
     rule: ProductionRule
@@ -73,59 +87,65 @@ def changed(relation: str) -> str:
 def _derivations(
     rule: ProductionRule, name: str, literals: Sequence[Literal], schemas: Mapping[str, Schema]
 ) -> Derivations:
-    body, kinds = _without_wildcards(literals, rule.kinds, schemas)
-    names = sorted(own_names(body))
-    schema = Schema(f"{name}@derivations", tuple(Attribute(each, kinds[each].value, kinds[each]) for each in names))
-    asked_schemas = [
-        _asked_schema(f"{name}.{position}@asked", schemas[head.atom.relation], schema)
-        for position, head in enumerate(rule.heads)
-    ]
-    marks = {changed(each): replace(schemas[each], relation=changed(each)) for each in schemas}
-    known = {**schemas, **marks, schema.relation: schema, **{each.relation: each for each in asked_schemas}}
-    derivation = Atom(schema.relation, tuple(Variable(each) for each in names), rule.span)
-    places = [literal for literal in body if isinstance(literal, Atom | Negation)]
-
-    def plan(head: Atom, conditions: Sequence[Literal]) -> RulePlan:
-        return lower_rule(SimpleRule(rule.id, head, tuple(conditions), kinds, rule.span, rule.text), known)
-
-    asking = [
-        plan(Atom(each.relation, (*head.atom.arguments, *derivation.arguments), rule.span), [derivation])
-        for each, head in zip(asked_schemas, rule.heads, strict=True)
-    ]
-    flipping = [plan(derivation, _flipping(body, place)) for place in places]
-    everything, *others = optimized([plan(derivation, body), *flipping, *asking], known)
+    naming = _Naming(rule.kinds)
+    plain = [naming.without_wildcards(literal, schemas) for literal in literals]
+    places = [literal for literal in plain if isinstance(literal, Atom | Negation)]
     atoms = [place.atom if isinstance(place, Negation) else place for place in places]
+    facts = [naming.variables(atom, schemas) for atom in (*atoms, *(head.atom for head in rule.heads))]
+    body, kinds = [*plain, *naming.computed], naming.kinds
+    names = sorted(own_names(body))
+    columns = [tuple(map(names.index, fact)) for fact in facts]
+    schema = Schema(f"{name}@derivations", tuple(Attribute(each, kinds[each].value, kinds[each]) for each in names))
+    marks = {changed(each): replace(schemas[each], relation=changed(each)) for each in schemas}
+    known = {**schemas, **marks, schema.relation: schema}
+    derivation = Atom(schema.relation, tuple(Variable(each) for each in names), rule.span)
+
+    def plan(conditions: Sequence[Literal]) -> RulePlan:
+        return lower_rule(SimpleRule(rule.id, derivation, tuple(conditions), kinds, rule.span, rule.text), known)
+
+    everything, *others = optimized([plan(body), *(plan(_flipping(body, place)) for place in places)], known)
     flips = tuple(
-        Flip(atom.relation, isinstance(place, Negation), over_marked(each, changed(atom.relation)))
-        for place, atom, each in zip(places, atoms, others, strict=False)
+        Flip(atom.relation, isinstance(place, Negation), over_marked(each, changed(atom.relation)), used)
+        for place, atom, each, used in zip(places, atoms, others, columns, strict=False)
     )
     asked = tuple(
-        Asked(head.sign, head.atom.relation, each, over_marked(found, schema.relation))
-        for head, each, found in zip(rule.heads, asked_schemas, others[len(places) :], strict=True)
+        Asked(head.sign, head.atom.relation, wanted)
+        for head, wanted in zip(rule.heads, columns[len(places) :], strict=True)
     )
     return Derivations(rule, tuple(body), kinds, schema, everything, flips, asked, frozenset(_inside_aggregates(body)))
 
 
-def _without_wildcards(
-    body: Sequence[Literal], kinds: Mapping[str, Kind], schemas: Mapping[str, Schema]
-) -> tuple[list[Literal], Mapping[str, Kind]]:
-    """`body` with a name for each `_` of its positive atoms, and the kinds of all variables."""
-    all_kinds = dict(kinds)
+class _Naming:
+    """Variables for the terms of a body and its heads that are none."""
 
-    def named(term: Term, kind: Kind) -> Term:
-        if not isinstance(term, Wildcard):
-            return term
-        name = f"_{len(all_kinds)}@"
-        all_kinds[name] = kind
-        return Variable(name, term.span)
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        self.kinds = dict(kinds)
+        self.computed: list[Literal] = []
 
-    plain: list[Literal] = []
-    for literal in body:
-        if isinstance(literal, Atom):
-            pairs = zip(literal.arguments, schemas[literal.relation].kinds, strict=True)
-            literal = replace(literal, arguments=tuple(named(term, kind) for term, kind in pairs))
-        plain.append(literal)
-    return plain, all_kinds
+    def without_wildcards(self, literal: Literal, schemas: Mapping[str, Schema]) -> Literal:
+        """`literal` with a name for each `_`, if it is a positive atom."""
+        if not isinstance(literal, Atom):
+            return literal
+        pairs = zip(literal.arguments, schemas[literal.relation].kinds, strict=True)
+        arguments = (self._new(kind) if isinstance(term, Wildcard) else term for term, kind in pairs)
+        return replace(literal, arguments=tuple(arguments))
+
+    def variables(self, atom: Atom, schemas: Mapping[str, Schema]) -> list[str]:
+        """The variables that have the values of a fact of `atom`; a `_` has none."""
+        pairs = zip(atom.arguments, schemas[atom.relation].kinds, strict=True)
+        return [self._variable(term, kind) for term, kind in pairs if not isinstance(term, Wildcard)]
+
+    def _variable(self, term: Term, kind: Kind) -> str:
+        if isinstance(term, Variable):
+            return term.name
+        made = self._new(kind)
+        self.computed.append(Comparison(ComparisonOperator.EQUAL, made, term, term.span, kind))
+        return made.name
+
+    def _new(self, kind: Kind) -> Variable:
+        name = f"_{len(self.kinds)}@"
+        self.kinds[name] = kind
+        return Variable(name)
 
 
 def _flipping(body: Sequence[Literal], place: Atom | Negation) -> list[Literal]:
@@ -141,8 +161,3 @@ def _inside_aggregates(body: Sequence[Literal]) -> Iterator[str]:
         match literal:
             case Atom(relation=relation) | Negation(atom=Atom(relation=relation)) if id(literal) not in own:
                 yield relation
-
-
-def _asked_schema(name: str, asked: Schema, derivation: Schema) -> Schema:
-    columns = (Attribute(f"{number}", each.type, each.kind) for number, each in enumerate(asked.attributes))
-    return Schema(name, (*columns, *derivation.attributes))

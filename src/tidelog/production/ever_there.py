@@ -1,87 +1,127 @@
-"""The facts that were ever there in a run: takes plans of derivations, returns those that a fact could take part in."""
+"""The facts that were ever there in a run, and plans for the derivations that a fact could take part in among them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tidelog.analysis.checked import SimpleRule
-from tidelog.backends.protocol import Backend, Facts
-from tidelog.language.syntax_tree import Atom, Constant, Literal, Negation, Variable
-from tidelog.maintain.journal import Net
+from tidelog.backends.protocol import Backend
+from tidelog.facts.fact_set import FactSet
+from tidelog.facts.membership import Membership, Rows, membership_for
+from tidelog.language.syntax_tree import Atom, Literal, Negation, Variable
 from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import RulePlan
+from tidelog.production.chain_columns import Flags
 from tidelog.production.derivations import Derivations, changed
+from tidelog.production.nets import are_stored, ids_of
 from tidelog.production.rule_plans import optimized, over_marked
 from tidelog.schema import Schema
 
 
-def has_timelines(plans: Sequence[Derivations], derived: frozenset[str]) -> bool:
-    """Whether all that derivations use is facts that chains tell of: nothing derived or aggregated, no `!p(x, _)`."""
-    return not derived and all(not each.aggregated and all(map(_is_plain, each.body)) for each in plans)
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Derivations of which the chains of facts tell when they hold.
+
+    `could` gives, for each place in the body, those that a marked fact of `relation` could be used in at some time.
+    """
+
+    plans: Derivations
+    could: tuple[tuple[str, RulePlan], ...]
 
 
 class EverThere:
-    """The facts that were ever there, of the relations that rules act on, and plans that read them."""
+    """All facts that were there at some time, of the relations `given` to a run.
 
-    def __init__(self, plans: Sequence[Derivations], schemas: Mapping[str, Schema], backend: Backend) -> None:
+    Where chains tell of all plans they stand in place of the last state. Once a fact is in it stays, whatever becomes
+    of the news that brought it.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        schemas: Mapping[str, Schema],
+        given: frozenset[str],
+        plans: Sequence[Derivations],
+        gone: Mapping[str, FactSet],
+    ) -> None:
+        """`gone` are those that are not there at the end; the others are stored. What is not given is derived."""
         self._backend = backend
-        self.relations = frozenset(head.atom.relation for each in plans for head in each.rule.heads)
-        backend.declare({_ever(name): replace(schemas[name], relation=_ever(name)) for name in self.relations})
-        for relation in self.relations:
-            self.add(relation, backend.facts(relation))
-        self.flips = [list(_wide_flips(each, schemas, self.relations)) for each in plans]
+        self._schemas = schemas
+        told = [each for each in plans if _chains_tell(each, schemas, given)]
+        self.by_state = tuple(each for each in plans if each not in told)
+        self._names = {name: f"{name}@ever" if self.by_state else name for name in given}
+        backend.declare({name: replace(schemas[each], relation=name) for each, name in self._names.items()})
+        self.by_chains = tuple(Followed(each, tuple(self._could_use(each))) for each in told)
+        self._late: dict[str, Membership] = {}
+        self._late_rows: dict[str, list[Rows]] = {name: [] for name in given}
+        for relation, name in self._names.items():
+            if name != relation:
+                facts = backend.facts(relation)
+                backend.exchange(name, facts, facts.none())
+            if relation in gone and len(gone[relation]):
+                backend.exchange(name, gone[relation], gone[relation].none())
 
-    def take(self, nets: Mapping[str, Net]) -> None:
-        """Adds what came and went."""
-        for relation, net in nets.items():
-            if relation in self.relations:
-                self.add(relation, net.came.union(net.went))
-
-    def add(self, relation: str, facts: Facts) -> None:
+    def add(self, relation: str, facts: FactSet) -> None:
         """Adds facts, some of which may be known."""
-        new = self._backend.unknown(_ever(relation), facts)
-        self._backend.exchange(_ever(relation), new, new.none())
+        name = self._names[relation]
+        new = self._backend.unknown(name, facts)
+        if len(new):
+            self._backend.exchange(name, new, new.none())
+            late = self._late.setdefault(relation, membership_for(self._no_rows(relation).shape[1]))
+            rows = ids_of(new)
+            late.add(rows, np.empty((len(new) + 1, rows.shape[1]), np.int32), 0)
+            self._late_rows[relation].append(rows)
 
+    def was_always_there(self, relation: str, rows: Rows) -> Flags:
+        """Which facts, none of which has a chain, are there in all iterations: those that no news brought."""
+        is_there = are_stored(self._backend, self._names[relation], rows)
+        return is_there & ~self._late[relation].contains(rows) if relation in self._late else is_there
 
-def _wide_flips(
-    plans: Derivations, schemas: Mapping[str, Schema], wide: frozenset[str]
-) -> Iterator[tuple[str, RulePlan]]:
-    """Plans for the derivations that could use a marked fact at some time, with the relation of the fact."""
-    known = {**schemas, plans.relation: plans.schema}
-    for name, schema in schemas.items():
-        known |= {each: replace(schema, relation=each) for each in (_ever(name), changed(name))}
-    head = Atom(plans.relation, tuple(Variable(name) for name in plans.schema.names), plans.rule.span)
-    rule = plans.rule
-    for place in places(plans.body):
-        atom = place.atom if isinstance(place, Negation) else place
-        body: list[Literal] = [replace(atom, relation=changed(atom.relation))]
-        for literal in plans.body:
+    def rows(self, relation: str) -> Rows:
+        """All of them."""
+        return ids_of(self._backend.facts(self._names[relation]))
+
+    def late(self, relation: str) -> Rows:
+        """The facts that came with late news."""
+        return np.concatenate([self._no_rows(relation), *self._late_rows[relation]])
+
+    def _no_rows(self, relation: str) -> Rows:
+        return np.empty((0, max(1, self._schemas[relation].arity)), np.int32)
+
+    def _could_use(self, plans: Derivations) -> Iterator[tuple[str, RulePlan]]:
+        known = {**self._schemas, plans.relation: plans.schema}
+        for relation, name in self._names.items():
+            known |= {each: replace(self._schemas[relation], relation=each) for each in (name, changed(relation))}
+        head = Atom(plans.relation, tuple(Variable(name) for name in plans.schema.names), plans.rule.span)
+        rule = plans.rule
+        for place in plans.body:
+            if isinstance(place, Atom | Negation):
+                atom = place.atom if isinstance(place, Negation) else place
+                body = tuple(self._with_marked(plans.body, place))
+                simple = SimpleRule(rule.id, head, body, plans.kinds, rule.span, rule.text)
+                plan = optimized([lower_rule(simple, known)], known)[0]
+                yield atom.relation, over_marked(plan, changed(atom.relation))
+
+    def _with_marked(self, body: Sequence[Literal], place: Atom | Negation) -> Iterator[Literal]:
+        """The body where the fact at `place` is marked, the others were there at some time, and nothing is negated."""
+        for literal in body:
             match literal:
+                case Atom(relation=relation):
+                    name = changed(relation) if literal is place else self._names[relation]
+                    yield replace(literal, relation=name)
                 case Negation():
                     pass
-                case Atom(relation=relation):
-                    if literal is not place:
-                        body.append(replace(literal, relation=_ever(relation)) if relation in wide else literal)
                 case _:
-                    body.append(literal)
-        simple = SimpleRule(rule.id, head, tuple(body), plans.kinds, rule.span, rule.text)
-        plan = optimized([lower_rule(simple, known)], known)[0]
-        yield atom.relation, over_marked(plan, changed(atom.relation))
+                    yield literal
+        if isinstance(place, Negation):
+            yield replace(place.atom, relation=changed(place.atom.relation))
 
 
-def places(body: Sequence[Literal]) -> list[Atom | Negation]:
-    """The literals that a fact makes true or false."""
-    return [literal for literal in body if isinstance(literal, Atom | Negation)]
-
-
-def _is_plain(literal: Literal) -> bool:
-    match literal:
-        case Atom(arguments=arguments) | Negation(atom=Atom(arguments=arguments)):
-            return all(isinstance(term, Variable | Constant) for term in arguments)
-        case _:
-            return True
-
-
-def _ever(relation: str) -> str:
-    return f"{relation}@ever"
+def _chains_tell(plans: Derivations, schemas: Mapping[str, Schema], given: frozenset[str]) -> bool:
+    """Whether all that derivations use is facts with chains: nothing derived or aggregated, no `!p(x, _)`."""
+    return not plans.aggregated and all(
+        flip.relation in given and len(flip.columns) == schemas[flip.relation].arity for flip in plans.flips
+    )

@@ -1,14 +1,16 @@
 """Whether production rules have come back to a state they were in.
 
-Brent's way: one earlier state is remembered, at first the first one, then the one after 1, 2, 4, 8 … cycles. What has
-come and gone since then is kept in relations of the backend, so that each firing costs what it changes, and no state is
-ever copied or hashed. When nothing is left there, the state is the remembered one. Rules choose by the state alone, so
-they would go round for ever.
+Brent's way: one earlier state is remembered, at first the first one, then the one after 1, 2, 4, 8 … cycles. While some
+relation has grown or shrunk since then, the state is another one, and what comes and goes is only put aside. Where all
+are as large as they were, it is taken into relations of the backend, each fact once, so that no state is ever copied or
+hashed. When nothing is left there, the state is the remembered one. Rules choose by the state alone, so they would go
+round for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tidelog.backends.protocol import Backend, Facts
@@ -20,9 +22,9 @@ from tidelog.schema import Schema
 class Repetition:
     """The difference between the state now and a remembered one, of the relations given."""
 
-    def __init__(self, backend: Backend, schemas: Iterable[Schema]) -> None:
+    def __init__(self, backend: Backend, schemas: Sequence[Schema]) -> None:
         self._backend = backend
-        self._relations = [schema.relation for schema in schemas]
+        self._names = [name for schema in schemas for name in (_came(schema.relation), _went(schema.relation))]
         backend.declare(
             {
                 name: replace(schema, relation=name)
@@ -32,22 +34,38 @@ class Repetition:
         )
         self._age = 0
         self._most = 1
+        self._growth: Counter[str] = Counter()
+        self._aside: list[Mapping[str, Net]] = []
 
     def length_after(self, nets: Mapping[str, Net]) -> int | None:
         """How many cycles ago the state was the same as after this one, which changed `nets`; None if it is new."""
-        for relation, net in nets.items():
-            self._take(net.came, _came(relation), _went(relation))
-            self._take(net.went, _went(relation), _came(relation))
         self._age += 1
-        statistics = self._backend.statistics()
-        names = [name for relation in self._relations for name in (_came(relation), _went(relation))]
-        if not any(statistics.rows(name, Version.FULL) for name in names):
+        self._aside.append(nets)
+        for relation, net in nets.items():
+            self._growth[relation] += len(net.came) - len(net.went)
+        if not any(self._growth.values()) and self._is_remembered():
             return self._age
         if self._age == self._most:
-            for name in names:
-                self._backend.clear(name)
-            self._age, self._most = 0, 2 * self._most
+            self._remember()
         return None
+
+    def _is_remembered(self) -> bool:
+        """Whether nothing is different, after all that was put aside."""
+        for nets in self._aside:
+            for relation, net in nets.items():
+                self._take(net.came, _came(relation), _went(relation))
+                self._take(net.went, _went(relation), _came(relation))
+        self._aside.clear()
+        statistics = self._backend.statistics()
+        return not any(statistics.rows(name, Version.FULL) for name in self._names)
+
+    def _remember(self) -> None:
+        """Makes the state now the remembered one."""
+        for name in self._names:
+            self._backend.clear(name)
+        self._aside.clear()
+        self._growth.clear()
+        self._age, self._most = 0, 2 * self._most
 
     def _take(self, facts: Facts, same: str, opposite: str) -> None:
         """Facts that undo what is in `opposite` take it away there; the others are added to `same`."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tidelog.analysis.checked import ProductionRule
 from tidelog.backends.protocol import OwnRows
 from tidelog.errors import LimitError, OscillationError
-from tidelog.language.printer import print_string
+from tidelog.language.printer import print_literal, print_string
 from tidelog.maintain.limits import memory_in_use, readable
 from tidelog.maintain.protocol import Limits
-from tidelog.production.semantics import Firing
+from tidelog.production.semantics import Firing, Switch
 from tidelog.schema import Value
 
 SHOWN = 8
@@ -67,12 +67,24 @@ def place(rule: ProductionRule) -> str:
 
 
 def print_firing(firing: Firing) -> Iterator[str]:
-    """The lines that tell of a firing: rules, the instances they fired for, what went and what came."""
+    """The lines that tell of a firing: rules, the instances they fired for, what went and what came.
+
+    Before it, what the costs of the tries that led to it have overturned about what is retained.
+    """
+    yield from map(print_switch, firing.switches)
     for fired in firing.fired:
         rows = [row for table in fired.instances for row in bindings(table)]
         yield f"cycle {firing.cycle}: {fired.rule.name} ({fired.rule.span.file}:{fired.rule.span.line})"
         yield from (f"  for {row}" for row in rows if row)
     yield from (f"  {fact}" for fact in changes(firing))
+
+
+def print_switch(switch: Switch) -> str:
+    """The line that tells that a rule is tried otherwise from now on."""
+    joins = " and of ".join(", ".join(map(print_literal, each.body)) for each in switch.retained)
+    how = f"retains the join of {joins}" if joins else "retains no join"
+    costs = f"{switch.after * 1000:.2f} ms a try instead of {switch.before * 1000:.2f} ms"
+    return f"from now on {switch.rule.name} {how}: {costs}"
 
 
 def bindings(table: OwnRows) -> Iterator[str]:

@@ -20,20 +20,21 @@ from tidelog.language.syntax_tree import (
 from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import Node, Plan, RulePlan, Scan, StratumPlan, Version
 from tidelog.plan.optimize import optimize
-from tidelog.plan.walk import map_inputs, relations_read
+from tidelog.plan.walk import map_inputs
+from tidelog.production.support import relations_in
 from tidelog.schema import Attribute, Schema
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One alternative of a rule. `instances` gives the assignments that make its body hold, as rows of `schema`.
+    """One alternative of a rule. Its instances, the assignments that make its body hold, are rows of `schema`.
 
-    The other plans read instances that are marked: `effects` give what these ask for, `firable` gives those of them
-    whose net effect is not empty.
+    Plans read instances that are marked: `effects` give what these ask for, `firable` gives those of them whose net
+    effect is not empty.
     """
 
+    number: int
     schema: Schema
-    instances: RulePlan
     effects: tuple[tuple[Sign, RulePlan], ...]
     firable: tuple[RulePlan, ...]
 
@@ -55,8 +56,8 @@ class RuleMatches:
 def matches_of(rule: ProductionRule, schemas: Mapping[str, Schema]) -> RuleMatches:
     """The plans of `rule`."""
     matches = tuple(_match(rule, number, schemas) for number in range(len(rule.bodies)))
-    read = frozenset[str]().union(*(relations_read(match.instances.node) for match in matches))
-    return RuleMatches(rule, matches, read | {head.atom.relation for head in rule.heads})
+    read = {name for body in rule.bodies for name in relations_in(body)}
+    return RuleMatches(rule, matches, frozenset(read | {head.atom.relation for head in rule.heads}))
 
 
 def _match(rule: ProductionRule, number: int, schemas: Mapping[str, Schema]) -> Match:
@@ -76,10 +77,9 @@ def _match(rule: ProductionRule, number: int, schemas: Mapping[str, Schema]) -> 
         for head in rule.heads
         for condition in _net_conditions(head, rule, known)
     ]
-    found, *others = optimized([plan(instance, body), *effects, *firable], known)
-    marked = [over_marked(each, schema.relation) for each in others]
+    marked = [over_marked(each, schema.relation) for each in optimized([*effects, *firable], known)]
     signs = [head.sign for head in rule.heads]
-    return Match(schema, found, tuple(zip(signs, marked, strict=False)), tuple(marked[len(signs) :]))
+    return Match(number, schema, tuple(zip(signs, marked, strict=False)), tuple(marked[len(signs) :]))
 
 
 def _net_conditions(

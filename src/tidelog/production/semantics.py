@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tidelog.analysis.checked import ProductionRule
+from tidelog.analysis.checked import ProductionRule, SimpleRule
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.facts.chain import Chains
 from tidelog.language.syntax_tree import Sign
@@ -25,13 +25,30 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """From now on a rule is tried otherwise than the analysis said, or it said after all: `retained` is kept for it.
+
+    Seconds are those of a try as it was done before, and as it is now.
+    """
+
+    rule: ProductionRule
+    retained: tuple[SimpleRule, ...]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Firing:
-    """One cycle: the rules that fired together (one, unless all fire in parallel), and what came and went by it."""
+    """One cycle: the rules that fired together (one, unless all fire in parallel), and what came and went by it.
+
+    `switches` say what costs have overturned since the cycle before.
+    """
 
     cycle: int
     fired: tuple[Fired, ...]
     came: Mapping[str, OwnRows]
     went: Mapping[str, OwnRows]
+    switches: tuple[Switch, ...] = ()
 
 
 OnFiring: TypeAlias = Callable[[Firing], None]
@@ -40,12 +57,17 @@ OnFiring: TypeAlias = Callable[[Firing], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run did: the number of cycles, how the facts at the end differ from the start, and the chain of each."""
+    """What a run did: the number of cycles, how the facts at the end differ from the start, and the chain of each.
+
+    `retained` is how many rows of joins were kept at the end, `switches` what costs have overturned.
+    """
 
     cycles: int
     came: Mapping[str, OwnRows] = field(default_factory=dict)
     went: Mapping[str, OwnRows] = field(default_factory=dict)
     chains: Chains = field(default_factory=Chains)
+    retained: int = 0
+    switches: tuple[Switch, ...] = ()
 
 
 def in_order(rules: Sequence[ProductionRule]) -> tuple[ProductionRule, ...]:

@@ -12,13 +12,13 @@ from tidelog.language.syntax_tree import Atom, Literal, Negation
 
 def supporting(checked: CheckedProgram) -> CheckedProgram:
     """The ordinary rules that production rules depend on, without facts of the text: all facts are given."""
-    needed = {name for rule in checked.productions for body in rule.bodies for name in _read(body)}
+    needed = {name for rule in checked.productions for body in rule.bodies for name in relations_in(body)}
     kept: list[Stratum] = []
     for stratum in reversed(checked.strata):
         rules = tuple(rule for rule in stratum.rules if rule.body)
         if rules and needed.intersection(stratum.relations):
             kept.append(replace(stratum, rules=rules))
-            needed.update(name for rule in rules for name in _read(rule.body))
+            needed.update(name for rule in rules for name in relations_in(rule.body))
     return replace(checked, strata=tuple(reversed(kept)))
 
 
@@ -28,10 +28,11 @@ def relations_needed(checked: CheckedProgram) -> frozenset[str]:
     bodies = [*(body for rule in checked.productions for body in rule.bodies)]
     bodies += [rule.body for stratum in strata for rule in stratum.rules]
     acted_on = {head.atom.relation for rule in checked.productions for head in rule.heads}
-    return frozenset({name for body in bodies for name in _read(body)} | acted_on)
+    return frozenset({name for body in bodies for name in relations_in(body)} | acted_on)
 
 
-def _read(body: Iterable[Literal]) -> Iterator[str]:
+def relations_in(body: Iterable[Literal]) -> Iterator[str]:
+    """The relations that a body reads, those in aggregates too."""
     for literal in all_literals(body):
         match literal:
             case Atom(relation=relation) | Negation(atom=Atom(relation=relation)):

@@ -1,9 +1,10 @@
-"""The last run of parallel production rules, as long as the facts are what it left: late news can revise it."""
+"""A run of parallel production rules, as long as the facts are what it left: late news can revise it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, OwnRows
@@ -12,6 +13,7 @@ from tidelog.facts.chain import Chains
 from tidelog.facts.change import Change
 from tidelog.language.syntax_tree import Semantics
 from tidelog.maintain.protocol import Limits
+from tidelog.production.course import Course
 from tidelog.production.incr_update import revise
 from tidelog.production.late_run import LateRun
 from tidelog.production.semantics import Result
@@ -19,7 +21,10 @@ from tidelog.production.support import relations_needed, supporting
 
 
 class LateNews:
-    """What a run started from and the news that came since. Its chains are made when the first news comes."""
+    """A run and the news that came since. It never changes: news leads to another one, and this one stays at hand.
+
+    Chains are made when the first news comes, and shared by all that follow from one another.
+    """
 
     def __init__(
         self,
@@ -34,39 +39,37 @@ class LateNews:
         self._cycles = cycles
         self._limits = limits
         self._new_backend = new_backend
-        self._news: tuple[tuple[Change, int], ...] = ()
-        self._run: LateRun | None = None
+        self._kept: tuple[LateRun, Course] | None = None
         self._chains: Chains | None = None
 
     def revised(self, change: Change, at: int) -> tuple[Result, LateNews]:
-        """What news of a cycle makes of the last state, without chains, and this with it. This one stays what it is."""
+        """What news of a cycle makes of the last state, without chains, and this with it."""
         self._check(change, at)
-        run, self._run = self._run or self._from_start(), None
+        run = self._run()
         nets = revise(run, change, at)
         came = {name: run.backend.table(name, net.came) for name, net in nets.items() if len(net.came)}
         went = {name: run.backend.table(name, net.went) for name, net in nets.items() if len(net.went)}
         other = copy(self)
-        other._run, other._cycles, other._news = run, run.cycles, (*self._news, (change, at))
-        other._chains = None
+        other._cycles, other._kept, other._chains = run.cycles, (run, run.course), None
         return Result(run.cycles, came, went), other
 
     def history(self) -> Chains:
         """When each fact came and went; found out when somebody asks."""
         if self._chains is None:
-            if self._run is None:
-                self._run = self._from_start()
-            self._chains = self._run.history()
+            self._chains = self._run().history()
         return self._chains
 
-    def concerns(self, change: Change) -> bool:
+    def is_over_with(self, change: Change) -> bool:
         """Whether the facts are not what the run left after `change`, or may not be."""
         touched = {*change.inserted, *change.retracted}
         return not touched or bool(touched & relations_needed(self._checked))
 
-    def _from_start(self) -> LateRun:
-        run = LateRun(self._checked, self._new_backend(), self._given, self._limits)
-        for change, at in self._news:
-            revise(run, change, at)
+    def _run(self) -> LateRun:
+        """The run, in the course that it has here."""
+        if self._kept is None:
+            run = LateRun(self._checked, self._new_backend(), self._given, self._limits)
+            self._kept = run, run.course
+        run, run.course = self._kept
         return run
 
     def _check(self, change: Change, at: int) -> None:
@@ -88,6 +91,18 @@ class LateNews:
                     f"no production rule has to do with '{relation}', so there is no cycle to change\n"
                     "  hint: apply it without at"
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """What is known of the last run: its chains and, as long as the facts are what it left, where late news goes."""
+
+    read_chains: Callable[[], Chains] = Chains
+    late_news: LateNews | None = None
+
+    def is_over_with(self, change: Change) -> bool:
+        """Whether it cannot be revised any more after `change`."""
+        return self.late_news is not None and self.late_news.is_over_with(change)
 
 
 def is_revisable(checked: CheckedProgram) -> bool:

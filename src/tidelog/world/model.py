@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -13,7 +13,6 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.analysis.magic import Unhelpful
 from tidelog.backends.protocol import Backend
 from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
-from tidelog.facts.chain import Chains
 from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
@@ -21,17 +20,21 @@ from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.production.cycle import run_rules
 from tidelog.production.semantics import OnFiring, Result
 from tidelog.production.support import relations_needed
-from tidelog.world.late_news import LateNews, is_revisable
+from tidelog.world.late_news import LastRun, LateNews, is_revisable
 from tidelog.world.questions import Questions
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A move of a model: from one program to another, and a change of its explicit facts."""
+    """A move of a model: from one program to another, and a change of its explicit facts.
+
+    Where production rules brought it about, `runs` are the last run before and after it.
+    """
 
     before: CheckedProgram
     after: CheckedProgram
     change: Change
+    runs: tuple[LastRun, LastRun] | None = None
 
     @property
     def rows(self) -> int:
@@ -41,11 +44,12 @@ class Step:
 
     def inverse(self) -> Step:
         """The way back; right for a step that holds only facts whose presence it changed."""
-        return Step(self.after, self.before, Change(self.change.retracted, self.change.inserted))
+        runs = None if self.runs is None else self.runs[::-1]
+        return Step(self.after, self.before, Change(self.change.retracted, self.change.inserted), runs)
 
     def done(self, outcome: Outcome) -> Step:
         """The same step with only the facts whose presence changed."""
-        return Step(self.before, self.after, Change(outcome.inserted, outcome.retracted))
+        return Step(self.before, self.after, Change(outcome.inserted, outcome.retracted), self.runs)
 
 
 class Model:
@@ -63,8 +67,7 @@ class Model:
         self._questions = Questions(checked, backend, limits, observer, maintenance)
         self._backend = backend
         self._limits = limits
-        self.read_chains: Callable[[], Chains] = Chains
-        self._late_news: LateNews | None = None
+        self.last_run = LastRun()
         self._closed = ""
 
     def load(self, relation: str, rows: pa.Table) -> int:
@@ -80,39 +83,31 @@ class Model:
         self.materialize()
         with _errors_told(step.after):
             outcome = self._apply(step.change) if step.before is step.after else self._take_to_other_rules(step)
-        if self._late_news is not None and (step.before is not step.after or self._late_news.concerns(step.change)):
-            self._late_news = None
+        if step.runs is not None:
+            self.last_run = step.runs[1]
+        elif step.before is not step.after or self.last_run.is_over_with(step.change):
+            self.last_run = LastRun(self.last_run.read_chains)
         self.checked = step.after
         return outcome
 
-    @contextmanager
-    def rules_run(self, on_firing: OnFiring | None) -> Iterator[Result]:
-        """What the production rules would do to the explicit facts until none is firable, for a block that does it."""
+    def rules_run(self, on_firing: OnFiring | None) -> Step:
+        """The step that production rules make of the explicit facts, fired until none is firable."""
         checked, backend = self.checked, self._backend
         given = {name: self.materialization.explicit(name) for name in relations_needed(checked)}
         with _errors_told(checked):
             result = run_rules(checked, backend.fresh(checked.schemas), given, limits=self._limits, on_firing=on_firing)
-        yield result
-        self.read_chains = lambda: result.chains
+        late_news = None
         if is_revisable(checked):
-            self._late_news = LateNews(
-                checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas)
-            )
+            late_news = LateNews(checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))
+        return self._step_of(result, LastRun(lambda: result.chains, late_news))
 
-    @contextmanager
-    def rules_revised(self, change: Change, at: int) -> Iterator[Result]:
-        """What news of a cycle of the last run changes about its end, for a block that brings it about."""
-        late_news = self._late_news
-        if late_news is None:
+    def rules_revised(self, change: Change, at: int) -> Step:
+        """The step to where the last run would have ended with news of one of its cycles."""
+        if self.last_run.late_news is None:
             raise UsageError(self._why_not_revisable())
         with _errors_told(self.checked):
-            result, revised = late_news.revised(change, at)
-        try:
-            yield result
-            self.read_chains, late_news = revised.history, revised
-        finally:
-            # The block brought it about, or took it back: either way the facts are what the run left.
-            self._late_news = late_news
+            result, revised = self.last_run.late_news.revised(change, at)
+        return self._step_of(result, LastRun(revised.history, revised))
 
     def take_back(self, step: Step) -> None:
         """Undoes a step that was done. A session that cannot be brought back is closed: its answers would be wrong."""
@@ -172,6 +167,9 @@ class Model:
         self.check_open()
         assert self._materialization is not None
         return self._materialization
+
+    def _step_of(self, result: Result, run: LastRun) -> Step:
+        return Step(self.checked, self.checked, Change(result.came, result.went), (self.last_run, run))
 
     def _why_not_revisable(self) -> str:
         if not is_revisable(self.checked):

@@ -109,8 +109,7 @@ class World(ABC):
         if at is None:
             return self._apply(change)
         self._check_changeable()
-        with self._model.rules_revised(change, at) as result:
-            return self._apply(Change(result.came, result.went))
+        return self._commit(self._model.rules_revised(change, at))
 
     def run(self, on_firing: OnFiring | None = None) -> Delta:
         """What the production rules did, fired until none of them is firable: one change, or on an error none.
@@ -118,15 +117,14 @@ class World(ABC):
         `on_firing` is told of each firing while they run: which rules, for which instances, what came and what went.
         """
         self._check_changeable()
-        with self._model.rules_run(on_firing) as result:
-            return self._apply(Change(result.came, result.went))
+        return self._commit(self._model.rules_run(on_firing))
 
     def history(self, relation: str, row: Row) -> tuple[ChainRecord, ...]:
         """When the fact came and went in the last `run`, and by which rules; the first record is how it was before.
 
         Without a record, no rule has changed anything about it.
         """
-        return self._model.read_chains().chain(relation, to_table([row], self._schema(relation)))
+        return self._model.last_run.read_chains().chain(relation, to_table([row], self._schema(relation)))
 
     def change(self) -> ChangeBlock:
         """A block that collects insertions and retractions: `with db.change() as change:`"""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tidelog.activation.dump import data_index, semantic_index
+from tidelog.activation.dump import data_index, order_of, semantic_index
 from tidelog.activation.elements import all_elements, minimal_elements, show_element
+from tidelog.kernels import watch_program as join
 from unit.activation.watching import rules_for, watcher_of
 
 
@@ -103,6 +104,15 @@ def test_figure_9_orders_give_two_rows():
     rows = [("w", 6, 7), ("w", 2, 1), ("w", 3, 2), ("w", 3, 3), ("w", 3, 12), ("s", 2, 4), ("s", 5, 3), ("s", 7, 6)]
     found = events(watcher, [("+", *row) for row in rows])
     assert found[5:] == [[("+", 6, 4)], [("+", 6, 3)], []]
+    assert order_of(watcher.index, "w", 1) == [
+        (1, {(2, 1)}),
+        (2, {(3, 2)}),
+        (3, {(3, 3)}),
+        (7, {(6, 7)}),
+        (12, {(3, 12)}),
+    ]
+    assert order_of(watcher.index, "s", 0) == [(2, {(2, 4)}), (5, {(5, 3)}), (7, {(7, 6)})]
+    assert order_of(watcher.index, "w", 0) == []
     assert entries(watcher) == [
         "w.$2 > s.$1: (F, InequalityS, 7) s(7, 6)",
         "w.$2 > s.$1: (T, InequalityS, 2) s(2, 4)",
@@ -112,6 +122,8 @@ def test_figure_9_orders_give_two_rows():
     assert events(watcher, [("+", "w", 4, 1), ("+", "s", 0, 0), ("-", "w", 6, 7)]) == [
         *([], [("+", 4, 0), ("+", 6, 0)], [("-", 6, 0), ("-", 6, 3), ("-", 6, 4)])
     ]
+    assert [key for key, _ in order_of(watcher.index, "s", 0)] == [0, 2, 5, 7]
+    assert [key for key, _ in order_of(watcher.index, "w", 1)] == [1, 2, 3, 12]
 
 
 def test_figure_11_an_address_is_a_constant_that_every_tuple_must_have():
@@ -123,6 +135,30 @@ def test_figure_11_an_address_is_a_constant_that_every_tuple_must_have():
     assert events(watcher, [("+", "d", 2, 9), ("+", "d", 2, 8), ("-", "d", 2, 9), ("-", "d", 2, 8)]) == [
         *([("+", 2, 1)], [], [], [("-", 2, 1)])
     ]
+
+
+ADDRESSED = numbers(q=2, near=2, device=2) + "q(p, d) :- near(p, 1), device(d, 1).\n"
+
+
+def test_a_tuple_at_another_address_reaches_no_index_and_starts_nothing():
+    watcher, _ = watcher_of(ADDRESSED)
+    assert events(watcher, [("+", "near", 5, 2), ("+", "device", 6, 2)]) == [[], []]
+    touched = watcher.index.accesses()
+    assert (touched.searches, touched.entries, touched.tuples) == (0, 0, 0)
+    assert data_index(watcher.index, "near", 1) == {}
+
+
+def test_the_address_is_looked_at_before_everything_else():
+    watcher, _ = watcher_of(
+        numbers(q=2, l=2, p=2, d=2) + "q(x, y) :- l(x, 1), d(x, z), p(1, y).\nq(z, z) :- p(2, z).\n"
+    )
+    events(watcher, [("+", "l", 7, 1), ("+", "p", 2, 6)])
+    before = watcher.index.statistics[0].copy()
+    assert events(watcher, [("+", "d", 7, 3)]) == [[]]
+    read = watcher.index.statistics[0] - before
+    # One entry for the address of l and one for that of p, which comes last in the body: nothing is stored there.
+    assert (read[join.RULE_ENTRIES_READ], read[join.EFFECTIVE]) == (2, 0)
+    assert events(watcher, [("+", "p", 1, 9)]) == [[("+", 7, 9)]]
 
 
 def test_rule_r2_a_mother_waits_for_the_father_and_the_son_for_both():

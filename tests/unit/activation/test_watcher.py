@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tidelog.activation.baselines import JoinIndex, Structure
 from tidelog.activation.codes import Codes
-from tidelog.kernels import watch_join as join
+from tidelog.activation.protocol import Arrivals
+from tidelog.kernels import watch_program as join
 from tidelog.schema import Kind
 from unit.activation.test_figures import events, numbers
-from unit.activation.watching import watcher_of
+from unit.activation.watching import rules_for, watcher_of
 
 
 def test_a_match_through_a_tuple_in_two_places_begins_and_ends_once():
@@ -46,6 +50,30 @@ def test_more_columns_than_a_page_has_are_joined_all_the_same():
     steps = [("+", name, 4) for name in reversed(names)]
     assert events(watcher, steps) == [*([[]] * 11), [("+", 4)]]
     assert events(watcher, [("-", "r5", 4), ("+", "r5", 4)]) == [[("-", 4)], [("+", 4)]]
+
+
+def test_all_columns_of_a_variable_share_the_entries_of_its_values():
+    text = numbers(q=1, p1=2, p2=2, p3=2) + "q(x) :- p1(x, z), p2(_, z), p3(_, z).\n"
+    watcher, checked = watcher_of(text)
+    other = JoinIndex(Codes(), Structure.FILTERS)
+    for rule in rules_for(checked, "q"):
+        for name in ("p1", "p2", "p3"):
+            other.add_relation(checked.schemas[name])
+        other.add_rule(rule)
+    for number, name in enumerate(("p1", "p2", "p3")):
+        events(watcher, [("+", name, at, at % 10) for at in range(30)])
+        rows = np.array([(at, at % 10) for at in range(30)])
+        other.apply(Arrivals(np.full(30, number, np.int32), np.ones(30, np.int8), rows))
+    assert watcher.index.size().entries == 10 + 90  # the values, and each tuple under one
+    assert other.size().entries == 30 + 90
+
+
+def test_columns_that_are_joined_meet_on_one_page_though_others_come_between():
+    declared = numbers(q=1, **{f"r{at}": 2 for at in range(8)})
+    joins = "".join(f"q(x) :- r{at}(x, _), r{at + 4}(_, x).\n" for at in range(4))
+    watcher, _ = watcher_of(declared + joins)
+    events(watcher, [("+", f"r{at}", 1, 1) for at in range(8)])
+    assert watcher.index.accesses().searches == 8  # one for each tuple: its own place is that of its partners
 
 
 def test_codes_keep_equality_and_the_order_of_numbers():

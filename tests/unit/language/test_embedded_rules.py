@@ -104,6 +104,22 @@ def test_several_heads_types_and_directives():
     )
 
 
+def test_rules_that_act_equal_their_text():
+    p = rules()
+    p.production("instance", "refraction")
+    request, closed, opened = (p.relation(name, x="number") for name in ("request", "closed", "opened"))
+    p.rule([+opened(x), -closed(x)], request(x), closed(x), name="opening", priority=-10, before=["served"])
+    p.rule(-request(x), request(x), ~closed(x), name="served")
+    p.rule(+request(1))
+    assert p.program() == parse(
+        ".production instance refraction\n"
+        ".decl request(x: number)\n.decl closed(x: number)\n.decl opened(x: number)\n"
+        "+opened(x), -closed(x) :- request(x), closed(x). [name opening, priority -10, before served]\n"
+        "-request(x) :- request(x), !closed(x). [name served]\n"
+        "+request(1)."
+    )
+
+
 def test_places_are_those_of_the_python_text():
     p, edge, path = builder()
     p.rule(path(x, y), edge(x, y))  # this line
@@ -142,6 +158,15 @@ def test_python_truth_of_a_condition_is_refused():
         (lambda: nothing.rule(~edge(x, y), edge(x, y)), "must be one atom"),
         (lambda: nothing.rule(edge(x, y), x), "not a condition"),
         (lambda: nothing.rule([]), "needs a head"),
+        (lambda: nothing.rule([+edge(x, y), edge(y, x)], edge(x, y)), "have a sign and others"),
+        (lambda: nothing.rule(edge(x, y), edge(x, y), priority=1), "are for rules that act"),
+        (lambda: nothing.rule(+edge(x, y), edge(x, y), priority=True), "a whole number"),
+        (lambda: nothing.rule(+edge(x, y), edge(x, y), before="a"), "lists of names"),
+        (lambda: nothing.rule(+edge(x, y), edge(x, y), name="a b"), "cannot name a rule"),
+        (lambda: nothing.rule(+edge(x, y), +edge(x, y)), "not a condition"),
+        (lambda: +(edge(x, y) | edge(y, x)), "must be one atom"),
+        (lambda: nothing.production("all"), "known are set, instance, parallel"),
+        (lambda: nothing.production("set", "refraction"), "behind 'instance'"),
         (lambda: nothing.output(), "at least one relation"),
         (lambda: edge(1, True), "not a value"),
         (lambda: edge(1, None), "not a value"),

@@ -22,12 +22,20 @@ from tidelog.language.formatter import format_text
         ("p(1).p(2).   p(3).", "p(1). p(2). p(3).\n"),
         ("p(1). .output p", "p(1).\n.output p\n"),
         ("p(1).\n\n\n\np(2).", "p(1).\n\np(2).\n"),
+        ("+ p(x),-q(x):-r(x).[ priority - 10,name a ]", "+p(x), -q(x) :- r(x). [priority -10, name a]\n"),
+        ("+p(priority-10):-q(priority),priority-10<3.[priority 1]",
+         "+p(priority - 10) :- q(priority), priority - 10 < 3. [priority 1]\n"),
         ("", ""),
     ],
 )  # fmt: skip
 def test_layout(text, expected):
     assert format_text(text) == expected
     assert format_text(expected) == expected
+
+
+def test_a_priority_below_zero_stays_whole_where_a_rule_has_several_lines():
+    text = "+p(x) :-\n q(x), r(x).\n[priority - 10]"
+    assert format_text(text) == "+p(x) :-\n    q(x),\n    r(x). [priority -10]\n"
 
 
 def test_a_rule_with_a_line_end_gets_a_line_for_each_literal():

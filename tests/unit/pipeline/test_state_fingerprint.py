@@ -49,3 +49,28 @@ def test_it_stays(written: str, instead: str) -> None:
 )
 def test_it_changes(written: str, instead: str) -> None:
     assert of(PROGRAM.replace(written, instead)) != of(PROGRAM)
+
+
+LAMPS = """
+.production set
+.decl wanted(x: number)
+.decl lit(x: number)
++lit(x) :- wanted(x).
+-lit(x) :- lit(x), !wanted(x).
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        (".production set", ".production parallel"),
+        ("!wanted(x).", "!wanted(x). [priority 1]"),
+        ("-lit(x) :-", "+lit(x) :-"),
+        (
+            "+lit(x) :- wanted(x).\n-lit(x) :- lit(x), !wanted(x).",
+            "-lit(x) :- lit(x), !wanted(x).\n+lit(x) :- wanted(x).",
+        ),
+    ],
+)
+def test_it_changes_with_what_production_rules_do(written: str, instead: str) -> None:
+    assert of(LAMPS.replace(written, instead)) != of(LAMPS)

@@ -4,7 +4,7 @@ from answers import checked_program
 from tidelog.analysis.checked import ProductionRule
 from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Semantics, Sign
-from tidelog.plan.retention.annotate import Annotation, annotate
+from tidelog.plan.retention.annotate import Annotation, annotate, annotate_program
 from tidelog.plan.retention.autonomy import RelationChange, is_autonomous, obstacles
 from tidelog.plan.retention.expressions import Expression, body_expression
 from tidelog.plan.retention.influence import Influence, influence_graph, relevant
@@ -156,6 +156,21 @@ def test_what_an_aggregate_reads_can_add_and_remove() -> None:
     assert table(influence_graph(rules), rules)["rule 2", "rule 1"] == {"q + p", "q - p"}
     first, _ = annotate(rules, Semantics.SET)
     assert ("q", "+q") in [(who, str(change)) for effect in first.effects for who, change in effect.obstacles]
+
+
+def test_what_is_derived_from_what_changes_changes_too() -> None:
+    text = """
+    .production set
+    .decl p(x: number) .decl q(x: number) .decl edge(x: number, y: number) .decl path(x: number, y: number)
+    path(x, y) :- edge(x, y).
+    path(x, z) :- path(x, y), edge(y, z).
+    +q(y) :- p(x), path(x, y). [name reads]
+    +edge(x, x) :- q(x). [name changes]
+    """
+    checked = checked_program(text)
+    reads, _ = annotate_program(checked)
+    assert {str(change) for change in reads.changes} == {"+edge", "-path", "+path"}
+    assert not reads.fires_at_most_once
 
 
 def body(text: str) -> Expression:

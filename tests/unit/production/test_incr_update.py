@@ -11,7 +11,9 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.connectors.frames import to_table
 from tidelog.errors import OscillationError
 from tidelog.facts.change import Change
+from tidelog.facts.fact_set import FactSet
 from tidelog.maintain.protocol import Limits
+from tidelog.production.chain_columns import OPEN
 from tidelog.production.incr_update import revise
 from tidelog.production.late_run import LateRun
 
@@ -91,11 +93,54 @@ def test_a_fact_deleted_from_the_input_can_come_again(text: str) -> None:
         assert len(db["seen"]) == 6
 
 
-def test_late_news_is_one_step_to_undo_and_ends_the_run_it_is_about() -> None:
-    db = walked()
-    db.apply(retract={"step": [(0, 1)]}, at=0)
+@on_both_roads
+def test_undo_and_redo_go_back_and_forth_between_the_chains_of_before_and_after_late_news(text: str) -> None:
+    db = walked(text)
+    facts = [("at", (value,)) for value in range(6)] + [("seen", (value,)) for value in range(6)]
+
+    def chains() -> list[object]:
+        return [db.history(*fact) for fact in facts]
+
+    seen = [chains()]
+    for change, at in ({"step": [(2, 3)]}, 0), ({"at": [(2,)]}, 2):
+        db.apply(retract=change, at=at)
+        seen.append(chains())
+    assert seen[0] != seen[1] != seen[2]
+    for expected in (seen[1], seen[0]):
+        db.undo()
+        assert chains() == expected
+    for expected in (seen[1], seen[2]):
+        db.redo()
+        assert chains() == expected
     db.undo()
-    assert sorted(db["at"]) == [(5,)]
+    db.undo()
+    db.apply(retract={"step": [(3, 4)]}, at=0)
+    assert sorted(db["at"]) == [(3,)]
+
+
+@on_both_roads
+def test_news_that_was_undone_is_not_there_for_later_news(text: str) -> None:
+    db = walked(text)
+    db.apply(insert={"step": [(8, 9)]}, at=0)
+    db.undo()
+    db.apply(insert={"at": [(8,)]}, at=0)
+    assert sorted(db["at"]) == [(5,), (8,)]
+
+
+def test_undoing_a_run_leaves_nothing_that_late_news_could_revise() -> None:
+    db = walked()
+    db.undo()
+    assert db.history("at", (1,)) == ()
+    with pytest.raises(tidelog.UsageError, match="none was made"):
+        db.apply(retract={"step": [(0, 1)]}, at=0)
+    db.redo()
+    db.apply(retract={"step": [(0, 1)]}, at=0)
+    assert sorted(db["at"]) == [(0,)]
+
+
+def test_a_change_of_the_facts_ends_the_run_for_late_news() -> None:
+    db = walked()
+    db.insert("step", [(5, 6)])
     with pytest.raises(tidelog.UsageError, match="changed since"):
         db.apply(retract={"step": [(0, 1)]}, at=0)
 
@@ -169,12 +214,20 @@ def test_chains_have_a_record_only_where_a_count_changed() -> None:
     )
     given = {"e": to_table([(1, 2), (2, 3), (1, 3)], checked.schemas["e"]), "p": to_table([], checked.schemas["p"])}
     run = LateRun(checked, LocalBackend(checked.schemas), given, Limits())
-    assert sorted(tuples(run.chains["p"].everything())) == [
-        (1, 2, 0, 1, 0),
-        (1, 3, 0, 1, 0),
-        (1, 3, 1, 1, 0),  # from the second iteration on, p(1, 2) and e(2, 3) ask for it too
-        (2, 3, 0, 1, 0),
+    assert records_of(run, "p") == [
+        (1, 2, 0, OPEN, 1, 0),
+        (1, 3, 0, 1, 1, 0),
+        (1, 3, 1, OPEN, 2, 0),  # from the second iteration on, p(1, 2) and e(2, 3) ask for it too
+        (2, 3, 0, OPEN, 1, 0),
     ]
     revise(run, Change(retracted={"e": to_table([(1, 3)], checked.schemas["e"])}), 0)
-    assert sorted(tuples(run.chains["p"].everything())) == [(1, 2, 0, 1, 0), (1, 3, 1, 1, 0), (2, 3, 0, 1, 0)]
+    assert records_of(run, "p") == [(1, 2, 0, OPEN, 1, 0), (1, 3, 1, OPEN, 1, 0), (2, 3, 0, OPEN, 1, 0)]
     assert run.cycles == 2
+
+
+def records_of(run: LateRun, relation: str) -> list[tuple[object, ...]]:
+    """The chains of a relation: fact, from when to before when, how often it is added and deleted."""
+    rows, _, records = run.chains(relation).everything()
+    facts = tuples(run.backend.table(relation, FactSet(rows)))
+    columns = zip(records.first, records.last, records.added, records.deleted, strict=True)
+    return sorted((*facts[fact], *map(int, numbers)) for fact, numbers in zip(records.facts, columns, strict=True))

@@ -1,6 +1,7 @@
 """Production programs from the command line: run, traced, asked, and their network shown."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -46,10 +47,45 @@ def test_a_question_is_about_what_the_rules_leave(lamps: str, capsys: pytest.Cap
     assert capsys.readouterr().out.splitlines()[-2:] == ["1", "2"]
 
 
-def test_apply_says_that_it_is_not_for_production_rules(lamps: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("more.changes").write_text("+wanted(5).\n", encoding="utf-8")
-    assert main(["apply", lamps, "more.changes"]) == 2
-    assert "production rules" in capsys.readouterr().err
+def test_a_change_leads_to_what_running_again_leads_to(lamps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("first.changes").write_text("+wanted(3). -wanted(1). -lit(2).\n", encoding="utf-8")
+    Path("second.changes").write_text("-wanted(2).\n", encoding="utf-8")
+    assert main(["apply", lamps, "first.changes", "second.changes"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "// first.changes: 1 inserted (0 already there), 2 retracted (0 not there)",
+        "-wanted(1).",
+        "+wanted(3).",
+        "-lit(1).",
+        "+lit(3).",
+        "// second.changes: 0 inserted (0 already there), 1 retracted (0 not there)",
+        "-wanted(2).",
+        "-lit(2).",
+    ]
+    assert Path("lit.csv").read_text(encoding="utf-8").split() == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("fires", "lines"),
+    [
+        ("set", ["  production rules (set): alone: one rule fires in a cycle, so there is nothing to share"]),
+        (
+            "parallel",
+            [
+                "  production rules (parallel): asynchronous: partitions run ahead, late news revises what they did",
+                "    6: +lit(x) :- wanted(x).  (shared by x)",
+                "    7: -lit(x) :- lit(x), !wanted(x).  (shared by x)",
+                "    lit: by x",
+                "    wanted: by x",
+            ],
+        ),
+    ],
+)
+def test_the_plan_says_how_rules_run_on_spark_and_why(
+    lamps: str, fires: str, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(lamps).write_text(f".production {fires}{LAMPS}", encoding="utf-8")
+    assert main(["plan", lamps, "--engine", "spark"]) == 0
+    assert capsys.readouterr().out.splitlines()[-len(lines) :] == lines
 
 
 @pytest.mark.parametrize(
@@ -61,6 +97,11 @@ def test_apply_says_that_it_is_not_for_production_rules(lamps: str, capsys: pyte
         ),
         ("rete", "  retains C(x, y), D(y, z, u)"),
         ("treat", "  retains the instances: x, y, z, u"),
+        (
+            "atreat",
+            '  may retain A(x, "alpha", y): retained if it leaves at most half of the rows when the run begins, '
+            "else virtual",
+        ),
     ],
 )
 def test_network_shows_what_a_strategy_retains(
@@ -79,3 +120,27 @@ def test_network_of_a_program_without_production_rules_is_refused(
     program.write_text(".decl p(x: number)\np(1).\n", encoding="utf-8")
     assert main(["network", str(program)]) == 2
     assert "no production rules" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", ["svg", "dot"])
+def test_network_draws_rules_with_influences_and_what_is_retained(suffix: str, tmp_path: Path) -> None:
+    program, picture = tmp_path / "four.dl", tmp_path / f"four.{suffix}"
+    program.write_text(FOUR_RULES, encoding="utf-8")
+    assert main(["network", str(program), "-o", str(picture)]) == 0
+    drawn = picture.read_text(encoding="utf-8")
+    assert "T1(x, y, z, v)" in drawn
+    assert "retains no join: it fires at most once" in drawn
+    assert "-C adds to +C" in drawn
+    if suffix == "svg":
+        assert ElementTree.fromstring(drawn).tag.endswith("svg")
+
+
+def test_rules_that_fire_in_parallel_are_not_said_to_fire_at_most_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "once.dl"
+    text = ".decl p(x: number)\n.decl q(x: number)\n.input q\n+p(x) :- q(x).\n"
+    for semantics, is_said in (("set", True), ("parallel", False)):
+        program.write_text(f".production {semantics}\n{text}", encoding="utf-8")
+        assert main(["network", str(program)]) == 0
+        assert ("fires at most once" in capsys.readouterr().out) is is_said

@@ -13,12 +13,16 @@ FORMAT = "tidelog program 1"
 
 def fingerprint(checked: CheckedProgram) -> str:
     """A name for what `checked` computes: 64 letters that stay the same over formatting, comments, the order of items,
-    inputs and outputs, pragmas and plan hints; they change with schemas, rules, facts of the text and size limits."""
+    inputs and outputs, pragmas and plan hints; they change with schemas, rules, facts of the text and size limits, and
+    with the order of production rules and the way they fire."""
     schemas = [f"{relation}{_columns(checked, relation)}" for relation in checked.schemas]
     qualified = [f"{item.name} {' '.join(sorted(item.qualifiers))}" for item in checked.program.relations]
     rules = [_meaning(item) for item in checked.program.items if isinstance(item, Rule | TypeDeclaration)]
     limits = [f"{relation} <= {most}" for relation, most in checked.size_limits.items()]
     lines = [FORMAT, *sorted(schemas), *sorted(qualified), *sorted(set(rules)), *sorted(limits)]
+    if checked.semantics is not None:
+        lines.append(print_item(checked.semantics))
+        lines += [_meaning(rule) for rule in checked.program.rules if rule.signs]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidelog.analysis.checked import ProductionRule, SignedHead
+from tidelog.analysis.checked import CheckedProgram, ProductionRule, SignedHead
 from tidelog.language.syntax_tree import Literal, Semantics
 from tidelog.plan.retention.autonomy import RelationChange, changes_for, is_autonomous, obstacles
+from tidelog.plan.retention.below import NOTHING, Below, below
 from tidelog.plan.retention.expressions import Expression, Occurrence, body_expression, net_occurrence
-from tidelog.plan.retention.influence import Influence, influence_graph, relevant
+from tidelog.plan.retention.influence import influence_graph, relevant
 from tidelog.plan.retention.profitable import Retained, maximal_profitable
 
 
@@ -31,34 +32,47 @@ class HeadEffect:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What COSMA says about one alternative of a rule. `changes` are those that other rules, or itself, bring about."""
+    """What COSMA says about one alternative of a rule. `changes` are those that other rules, or itself, bring about.
+
+    `profitable` is what could be retained, `retained` what is.
+    """
 
     rule: ProductionRule
     body: tuple[Literal, ...]
+    semantics: Semantics
     changes: tuple[RelationChange, ...]
     effects: tuple[HeadEffect, ...]
     retained: tuple[Retained, ...]
+    profitable: tuple[Retained, ...]
 
     @property
     def fires_at_most_once(self) -> bool:
         """Whether nothing can add to what the rule does once it has fired in sets (proposition 5.1)."""
-        return not any(effect.obstacles or effect.is_retained for effect in self.effects)
+        return self.semantics is Semantics.SET and not any(effect.obstacles for effect in self.effects)
 
 
-def annotate(rules: Sequence[ProductionRule], semantics: Semantics) -> tuple[Annotation, ...]:
-    """An annotation for each alternative of each rule, in text order."""
-    graph = relevant(influence_graph(rules), rules)
-    return tuple(annotation for rule in rules for annotation in _annotations(rule, graph, rules, semantics))
+def annotate_program(checked: CheckedProgram) -> tuple[Annotation, ...]:
+    """An annotation for each alternative of each production rule, in text order."""
+    assert checked.semantics is not None
+    return annotate(checked.productions, checked.semantics.semantics, below(checked.strata))
+
+
+def annotate(rules: Sequence[ProductionRule], semantics: Semantics, derived: Below = NOTHING) -> tuple[Annotation, ...]:
+    """The same for these rules, over what is `derived` from what they change."""
+    graph = relevant(influence_graph(rules, derived), rules)
+    changes = {rule.id: changes_for(rule, graph, rules, derived) for rule in rules}
+    return tuple(annotation for rule in rules for annotation in _annotations(rule, changes[rule.id], semantics))
 
 
 def _annotations(
-    rule: ProductionRule, graph: Sequence[Influence], rules: Sequence[ProductionRule], semantics: Semantics
+    rule: ProductionRule, changes: tuple[RelationChange, ...], semantics: Semantics
 ) -> Iterator[Annotation]:
-    changes = changes_for(rule, graph, rules)
     for body in rule.bodies:
         expression = body_expression(body)
         effects = tuple(_effect(head, expression, changes, semantics) for head in rule.heads)
-        yield Annotation(rule, body, changes, effects, _retained(expression, effects, changes))
+        retained = _retained(expression, effects, changes)
+        profitable = retained or maximal_profitable(expression, changes)
+        yield Annotation(rule, body, semantics, changes, effects, retained, profitable)
 
 
 def _effect(head: SignedHead, body: Expression, changes: Sequence[RelationChange], semantics: Semantics) -> HeadEffect:

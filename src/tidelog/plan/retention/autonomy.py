@@ -12,8 +12,9 @@ from itertools import product
 
 from tidelog.analysis.checked import ProductionRule
 from tidelog.language.syntax_tree import Sign, Wildcard
+from tidelog.plan.retention.below import NOTHING, Below
 from tidelog.plan.retention.expressions import Expression, Occurrence, body_expression
-from tidelog.plan.retention.influence import Influence
+from tidelog.plan.retention.influence import Influence, derived_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Criterion(Enum):
 
 
 def changes_for(
-    rule: ProductionRule, graph: Iterable[Influence], rules: Sequence[ProductionRule]
+    rule: ProductionRule, graph: Iterable[Influence], rules: Sequence[ProductionRule], derived: Below = NOTHING
 ) -> tuple[RelationChange, ...]:
     """What may change in the relations of `rule`, by the influences on it."""
     by_id = {each.id: each for each in rules}
@@ -49,6 +50,9 @@ def changes_for(
             key = head.atom.relation, head.sign
             kept = _kept(source, influence.source_head)
             found[key] = _both(found[key], kept) if key in found else kept
+            for body in rule.bodies:
+                for name in derived_from(head.atom.relation, body_expression(body), derived):
+                    found |= {(name, sign): frozenset() for sign in Sign}
     return tuple(RelationChange(relation, sign, kept) for (relation, sign), kept in sorted(found.items(), key=str))
 
 

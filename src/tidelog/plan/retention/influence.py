@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from tidelog.analysis.checked import ProductionRule, SignedHead
 from tidelog.language.syntax_tree import Atom, Constant, Sign
-from tidelog.plan.retention.expressions import body_expression, net_occurrence
+from tidelog.plan.retention.below import NOTHING, Below
+from tidelog.plan.retention.expressions import Expression, body_expression, net_occurrence
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,20 +27,20 @@ class Influence:
     adds: bool
 
 
-def influence_graph(rules: Sequence[ProductionRule]) -> tuple[Influence, ...]:
-    """The labels of all arcs (table 5.1), by source and target."""
+def influence_graph(rules: Sequence[ProductionRule], derived: Below = NOTHING) -> tuple[Influence, ...]:
+    """The labels of all arcs (table 5.1), by source and target; rules may read what is `derived` from what changes."""
     found = {
         Influence(source.id, number, target.id, other, adds)
         for source in rules
         for target in rules
         for number, head in enumerate(source.heads)
         for other in range(len(target.heads))
-        for adds in _effects(head, target, target.heads[other])
+        for adds in _effects(head, target, target.heads[other], derived)
     }
     return tuple(sorted(found))
 
 
-def _effects(head: SignedHead, target: ProductionRule, target_head: SignedHead) -> Iterator[bool]:
+def _effects(head: SignedHead, target: ProductionRule, target_head: SignedHead, derived: Below) -> Iterator[bool]:
     """Whether firing by `head` adds to (True) or removes from (False) what `target` would do by its head."""
     inserts = head.sign is Sign.INSERT
     for body in target.bodies:
@@ -47,10 +48,16 @@ def _effects(head: SignedHead, target: ProductionRule, target_head: SignedHead) 
         for occurrence in expression.occurrences:
             if may_meet(head.atom, occurrence.atom):
                 yield inserts is not occurrence.is_negated
-        if head.atom.relation in expression.grouped:
+        if head.atom.relation in expression.grouped or derived_from(head.atom.relation, expression, derived):
             yield from (True, False)
     if head.sign is not target_head.sign and may_meet(head.atom, net_occurrence(target_head).atom):
         yield True
+
+
+def derived_from(relation: str, expression: Expression, derived: Below) -> frozenset[str]:
+    """The relations that `expression` reads which are derived from `relation`: rows of them may come and go with it."""
+    read = expression.grouped | {occurrence.atom.relation for occurrence in expression.occurrences}
+    return frozenset(name for name in read if relation in derived.get(name, frozenset()))
 
 
 def may_meet(one: Atom, other: Atom) -> bool:

@@ -1,0 +1,84 @@
+"""One alternative of a production rule in motion: tried by one of several ways, the one that costs least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from tidelog.analysis.checked import ProductionRule
+from tidelog.backends.protocol import Facts
+from tidelog.language.syntax_tree import Semantics
+from tidelog.maintain.journal import Net
+from tidelog.plan.retention.network import Way
+from tidelog.production.difference_plans import DifferencePlans, since
+from tidelog.production.matching import Matcher
+from tidelog.production.measured_choice import MeasuredChoice
+from tidelog.production.rule_plans import Match
+from tidelog.production.semantics import Switch
+from tidelog.production.way_in_motion import WayInMotion, instance_atom
+
+
+class Alternative:
+    """The ways to try an alternative, one of which is in use, and what tries by it have cost."""
+
+    def __init__(
+        self, rule: ProductionRule, match: Match, ways: Sequence[Way], semantics: Semantics, matcher: Matcher
+    ) -> None:
+        self.rule = rule
+        self.match = match
+        self._matcher = matcher
+        self._ways = [WayInMotion(way, rule, match.schema, semantics, matcher) for way in ways]
+        self._choice = MeasuredChoice([bool(way.nodes) for way in ways])
+        self._seconds = 0.0
+        self._none = matcher.backend.facts(match.relation).none()
+        body = rule.bodies[match.number]
+        self._written = DifferencePlans(rule, instance_atom(match.schema, rule), body, matcher.schemas)
+
+    @property
+    def way(self) -> WayInMotion:
+        """The way in use."""
+        return self._ways[self._choice.current]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are retained for it."""
+        return sum(join.rows for way in self._ways for join in way.joins)
+
+    def note(self, nets: Mapping[str, Net]) -> None:
+        """Takes note of what came and went."""
+        for way in self._ways:
+            way.note(nets)
+
+    def instances(self) -> Facts:
+        """All instances, from the body as it is written."""
+        return self._matcher.found(self._written.all()).get(self.match.relation, self._none)
+
+    def holding(self, instances: Facts) -> Facts:
+        """Those of `instances` that hold."""
+        found = self._matcher.found_from(since(self.match.relation), instances, self._written.holding())
+        return found.get(self.match.relation, self._none)
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """A block of work for a try."""
+        effort = self._matcher.backend.effort
+        began = effort()
+        yield
+        self._seconds += effort() - began
+
+    def end_try(self) -> Switch | None:
+        """Looks at what the try has cost, while the facts are those of the try; what is done otherwise from now on."""
+        before, was_comparing = self._choice.current, self._choice.is_comparing
+        overturned = self._choice.note(self._seconds)
+        self._seconds = 0.0
+        if self._choice.current != before:
+            self._ways[before].rest()
+            self.way.changes()
+        if was_comparing and not self._choice.is_comparing:
+            for way in self._ways:
+                if way is not self.way:
+                    way.drop()
+        if overturned is None:
+            return None
+        retained = tuple(node.rule for node in self.way.way.nodes)
+        return Switch(self.rule, retained, overturned.before, overturned.after)

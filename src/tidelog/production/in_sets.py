@@ -1,0 +1,97 @@
+"""What rules ask for together when they fire for all their instances: takes rules in motion, returns the net effect.
+
+The output token relations of Fabret, Regnier and Simon 1993, section 5: firing empties them, so that they need not be
+kept, and their next value comes from what has changed. Where an insertion and a deletion of one fact cancel each other
+they are not emptied by that: such facts are remembered, and asked about again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from tidelog.analysis.checked import ProductionRule, SignedHead
+from tidelog.backends.protocol import Facts
+from tidelog.language.syntax_tree import Sign
+from tidelog.maintain.journal import Net
+from tidelog.production.alternative import Alternative
+from tidelog.production.difference_plans import since
+from tidelog.production.matching import Matcher, union
+from tidelog.production.semantics import net_effect
+from tidelog.production.way_in_motion import undone_by
+
+
+class Together:
+    """Alternatives of rules that fire together, and the facts that they both insert and delete."""
+
+    def __init__(self, alternatives: Sequence[Alternative], matcher: Matcher) -> None:
+        self._alternatives = alternatives
+        self._matcher = matcher
+        self._backend = matcher.backend
+        self._heads = [(each, head) for each in alternatives for head in each.rule.heads]
+        signs: dict[str, set[Sign]] = defaultdict(set)
+        for _, head in self._heads:
+            signs[head.atom.relation].add(head.sign)
+        self._none = {relation: self._backend.facts(relation).none() for relation in signs}
+        self._contested = [relation for relation, some in signs.items() if len(some) > 1]
+        self._cancelled: dict[str, Facts] = {}
+        self._asked: dict[tuple[str, Sign], list[tuple[ProductionRule, Facts]]] = defaultdict(list)
+
+    def net_effect(self) -> Mapping[str, Net]:
+        """What they ask for that is not so yet."""
+        self._asked.clear()
+        are_all = [self._ask(alternative) for alternative in self._alternatives]
+        if not all(are_all):
+            for relation in self._contested:
+                self._ask_both_ways(relation)
+        asked = {key: union([facts for _, facts in some]) for key, some in self._asked.items()}
+        for relation in self._contested:
+            inserted, deleted = (asked.get((relation, sign), self._none[relation]) for sign in Sign)
+            self._cancelled[relation] = inserted.minus(inserted.minus(deleted))
+        return net_effect(((sign, relation, facts) for (relation, sign), facts in asked.items()), self._backend)
+
+    def rules_asking(self, relation: str, sign: Sign, facts: Facts) -> tuple[str, ...]:
+        """The names of the rules that asked for some of `facts`, which came or went by that."""
+        some = self._asked[relation, sign]
+        names = dict.fromkeys(rule.name for rule, _ in some)
+        if len(names) > 1:
+            names = dict.fromkeys(rule.name for rule, asked in some if len(facts.minus(asked)) < len(facts))
+        return tuple(names)
+
+    def _ask(self, alternative: Alternative) -> bool:
+        """Adds what an alternative asks for; whether that is all of it, or only what it did not ask for last time."""
+        with alternative.measured():
+            way = alternative.way
+            changes = way.changes()
+            plans = way.plans.all() if changes is None else ()
+            instances = [*self._matcher.found(plans).values()]
+            for trigger, facts in changes or ():
+                gained = way.plans.gained(trigger)
+                instances += self._matcher.found_from(since(trigger.relation), facts, gained).values()
+            if instances:
+                self._take_effects(alternative, union(instances))
+            for trigger, facts in changes or ():
+                for head in alternative.rule.heads:
+                    if undone_by(head.sign, head.atom.relation) == trigger:
+                        self._ask_about(alternative, head, facts)
+            return changes is None
+
+    def _take_effects(self, alternative: Alternative, instances: Facts) -> None:
+        for sign, plan in alternative.match.effects:
+            for relation, facts in self._matcher.found_from(alternative.match.relation, instances, [plan]).items():
+                self._asked[relation, sign].append((alternative.rule, facts))
+
+    def _ask_about(self, alternative: Alternative, head: SignedHead, facts: Facts) -> None:
+        """Adds those of `facts` that an instance asks for by this head."""
+        plans = alternative.way.plans.asking(head.atom)
+        for relation, asked in self._matcher.found_from(since(head.atom.relation), facts, plans).items():
+            self._asked[relation, head.sign].append((alternative.rule, asked))
+
+    def _ask_both_ways(self, relation: str) -> None:
+        """Asks who else inserts or deletes the facts in question."""
+        in_question = [facts for sign in Sign for _, facts in self._asked.pop((relation, sign), ())]
+        facts = union([self._cancelled.get(relation, self._none[relation]), *in_question])
+        for alternative, head in self._heads:
+            if head.atom.relation == relation:
+                with alternative.measured():
+                    self._ask_about(alternative, head, facts)

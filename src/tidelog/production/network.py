@@ -1,0 +1,132 @@
+"""The network of a run: takes production rules, returns what each would do, from what is retained for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tidelog.analysis.checked import CheckedProgram, ProductionRule
+from tidelog.backends.protocol import Backend, Facts
+from tidelog.language.syntax_tree import Atom, Sign
+from tidelog.maintain.journal import Net
+from tidelog.plan.nodes import Version
+from tidelog.plan.retention.network import Node, Retention, Way, ways_to_try
+from tidelog.production.alternative import Alternative
+from tidelog.production.by_instances import Firable
+from tidelog.production.difference_plans import with_marked
+from tidelog.production.in_sets import Together
+from tidelog.production.matching import Matcher
+from tidelog.production.retained_join import RetainedJoin
+from tidelog.production.rule_plans import Match, RuleMatches
+from tidelog.production.semantics import Switch
+from tidelog.schema import Schema
+
+SELECTIVE = 0.5
+"""The share of a relation's rows that a selection may have at most to be retained."""
+
+
+class Network:
+    """What is retained for each rule. Changes are noted, and brought in when a rule is tried."""
+
+    def __init__(
+        self, checked: CheckedProgram, rules: Sequence[RuleMatches], backend: Backend, retention: Retention
+    ) -> None:
+        assert checked.semantics is not None
+        ways = ways_to_try(checked, retention)
+        self._matcher = Matcher(backend, _schemas(checked, rules, ways))
+        self._of_match: dict[str, Alternative] = {}
+        for rule in rules:
+            for match in rule.matches:
+                some = ways[rule.rule.id, match.number]
+                if retention is Retention.ATREAT:
+                    some = tuple(self._selective(way, rule.rule) for way in some)
+                alternative = Alternative(rule.rule, match, some, checked.semantics.semantics, self._matcher)
+                self._of_match[match.relation] = alternative
+        self._together: dict[tuple[int, ...], Together] = {}
+        self._firable: dict[str, Firable] = {}
+        self.switches: list[Switch] = []
+
+    def note(self, nets: Mapping[str, Net]) -> None:
+        """Takes note of what came and went."""
+        for alternative in self._of_match.values():
+            alternative.note(nets)
+
+    def together(self, rules: Sequence[RuleMatches]) -> Together:
+        """These rules, which always fire together, for all their instances."""
+        ids = tuple(rule.rule.id for rule in rules)
+        if ids not in self._together:
+            some = [self._of_match[match.relation] for rule in rules for match in rule.matches]
+            self._together[ids] = Together(some, self._matcher)
+        return self._together[ids]
+
+    def net_effect(self, rules: Sequence[RuleMatches]) -> Mapping[str, Net]:
+        """What all instances of these rules change together."""
+        nets = self.together(rules).net_effect()
+        self._end_try([self._of_match[match.relation] for rule in rules for match in rule.matches])
+        return nets
+
+    def rules_asking(
+        self, rules: Sequence[RuleMatches], nets: Mapping[str, Net]
+    ) -> Mapping[tuple[str, Sign], tuple[str, ...]]:
+        """The names of those of these rules that asked for what came and went by `nets`, what they change together."""
+        together = self.together(rules)
+        signed = [(name, sign, net) for name, net in nets.items() for sign in Sign]
+        return {
+            (name, sign): together.rules_asking(name, sign, net.came if sign is Sign.INSERT else net.went)
+            for name, sign, net in signed
+        }
+
+    def firable(self, rule: RuleMatches) -> Iterator[tuple[Match, Facts]]:
+        """The instances of each alternative that change something by themselves, for those that have some."""
+        for match in rule.matches:
+            alternative = self._of_match[match.relation]
+            if match.relation not in self._firable:
+                self._firable[match.relation] = Firable(alternative, self._matcher)
+            firable = self._firable[match.relation].instances()
+            self._end_try([alternative])
+            if len(firable):
+                yield match, firable
+
+    def effects(self, match: Match, instances: Facts) -> Iterator[tuple[Sign, str, Facts]]:
+        """What these instances ask for."""
+        for sign, plan in match.effects:
+            for relation, asked in self._matcher.found_from(match.relation, instances, [plan]).items():
+                yield sign, relation, asked
+
+    def instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
+        """The instances of each alternative that has some."""
+        found = ((match, self._of_match[match.relation].instances()) for match in rule.matches)
+        return tuple((match, facts) for match, facts in found if len(facts))
+
+    def holding(self, match: Match, instances: Facts) -> Facts:
+        """Those of `instances` that hold."""
+        return self._of_match[match.relation].holding(instances)
+
+    def rows(self) -> int:
+        """How many rows are retained."""
+        return sum(alternative.rows for alternative in self._of_match.values())
+
+    def _end_try(self, alternatives: Sequence[Alternative]) -> None:
+        self.switches += [switch for each in alternatives if (switch := each.end_try()) is not None]
+
+    def _selective(self, way: Way, rule: ProductionRule) -> Way:
+        """`way` with those of its selections that have few of the rows of their relations; the others are virtual."""
+        return way.without([node for node in way.nodes if not self._is_selective(node, rule)])
+
+    def _is_selective(self, node: Node, rule: ProductionRule) -> bool:
+        # A matcher knows plans as long as it lives: those of a selection that is only looked at end with their own.
+        matcher = Matcher(self._matcher.backend, self._matcher.schemas)
+        selection = RetainedJoin(node, rule, matcher)
+        selection.follow()
+        rows = selection.rows
+        selection.drop()
+        (relation,) = (literal.relation for literal in node.rule.body if isinstance(literal, Atom))
+        return rows <= SELECTIVE * self._matcher.backend.statistics().rows(relation, Version.FULL)
+
+
+def _schemas(
+    checked: CheckedProgram, rules: Iterable[RuleMatches], ways: Mapping[tuple[int, int], Sequence[Way]]
+) -> Mapping[str, Schema]:
+    """Those of all relations that plans read: of the program, of instances, of what is retained, of what is marked."""
+    nodes = (node.schema for some in ways.values() for way in some for node in way.nodes)
+    instances = (match.schema for rule in rules for match in rule.matches)
+    return with_marked({**checked.schemas, **{schema.relation: schema for schema in (*nodes, *instances)}})
