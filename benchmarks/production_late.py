@@ -28,8 +28,8 @@ from tidelog.facts.change import Change
 from tidelog.language.parser import parse
 from tidelog.maintain.protocol import Limits
 from tidelog.production import run_rules
-from tidelog.production.incr_update import revise
-from tidelog.production.late_run import LateRun
+from tidelog.production.late.incr_update import revise
+from tidelog.production.late.late_run import LateRun
 from tidelog.schema import Row
 
 NAME = "late-news"

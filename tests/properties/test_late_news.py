@@ -21,9 +21,9 @@ from tidelog.facts.change import Change
 from tidelog.facts.fact_set import FactSet
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.protocol import Limits
-from tidelog.production.chain_columns import OPEN
-from tidelog.production.incr_update import Operations, incorporate, revise
-from tidelog.production.late_run import LateRun
+from tidelog.production.late.chain_columns import OPEN
+from tidelog.production.late.incr_update import Operations, incorporate, revise
+from tidelog.production.late.late_run import LateRun
 from tidelog.schema import Row
 
 MOST = 30

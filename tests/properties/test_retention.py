@@ -14,7 +14,7 @@ from tidelog.analysis.checked import ProductionRule
 from tidelog.language.syntax_tree import Atom
 from tidelog.plan.retention import network
 from tidelog.plan.retention.network import Retention, Way
-from tidelog.production import alternative
+from tidelog.production.network import alternative
 
 WAYS = ("set", "instance", "instance refraction", "parallel")
 

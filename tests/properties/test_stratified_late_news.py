@@ -14,8 +14,8 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.connectors.frames import to_table
 from tidelog.facts.change import Change
 from tidelog.maintain.protocol import Limits
-from tidelog.production.incr_update import incorporate
-from tidelog.production.late_run import LateRun
+from tidelog.production.late.incr_update import incorporate
+from tidelog.production.late.late_run import LateRun
 from tidelog.schema import Row
 
 DECLARATIONS = """\

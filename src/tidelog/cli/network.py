@@ -11,7 +11,7 @@ from tidelog.cli.programs import add_program, read_checked
 from tidelog.errors import UsageError
 from tidelog.plan.retention.network import Retention
 from tidelog.plan.retention.print_network import print_atreat, print_cosma, print_rete, print_treat
-from tidelog.production.draw_network import dot_network, draw_network
+from tidelog.production.network.draw_network import dot_network, draw_network
 
 STRATEGIES: dict[Retention, Callable[[CheckedProgram], Iterator[str]]] = {
     Retention.COSMA: print_cosma,

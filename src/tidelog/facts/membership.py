@@ -303,7 +303,7 @@ class RowSet:
     def number(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, looked at through `columns`; new rows get new numbers."""
         numbers = np.empty(batch.shape[0], np.int32)
-        reached = 0
+        before, reached = self.count, 0
         while True:
             reached, self.count = number_rows(
                 self._slots, self.rows, self.count, batch, columns, reached, batch.shape[0], numbers
@@ -311,7 +311,9 @@ class RowSet:
             self.count = int(self.count)
             if reached == batch.shape[0]:
                 return numbers
-            self.make_room()
+            # As many of the rest are expected to be new as of those so far: moving all rows several times costs more.
+            expected = (self.count - before) * (batch.shape[0] - reached) // max(1, reached)
+            self.reserve(max(self.count + expected, self._slots.size - self._slots.size // 4 + 1))
 
     def find(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, -1 for rows not in the set."""

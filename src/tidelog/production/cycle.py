@@ -23,7 +23,7 @@ from tidelog.maintain.journal import Net
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
 from tidelog.plan.retention.network import Retention
-from tidelog.production.network import Network
+from tidelog.production.network.network import Network
 from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.rule_plans import Match, RuleMatches, matches_of

@@ -13,9 +13,9 @@ from tidelog.facts.chain import Chains
 from tidelog.facts.change import Change
 from tidelog.language.syntax_tree import Semantics
 from tidelog.maintain.protocol import Limits
-from tidelog.production.course import Course
-from tidelog.production.incr_update import revise
-from tidelog.production.late_run import LateRun
+from tidelog.production.late.course import Course
+from tidelog.production.late.incr_update import revise
+from tidelog.production.late.late_run import LateRun
 from tidelog.production.semantics import Result
 from tidelog.production.support import relations_needed, supporting
 

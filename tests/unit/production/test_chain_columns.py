@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tidelog.kernels import jit
 from tidelog.kernels.chains import records_of_steps, sum_by_fact
-from tidelog.production.chain_columns import OPEN, Chains, Records, Steps, moves, status_before
-from tidelog.production.sorted_rows import SortedRows, order_of
+from tidelog.production.late.chain_columns import OPEN, Chains, Records, Steps, moves, status_before
+from tidelog.production.late.sorted_rows import SortedRows, order_of
 
 steps_of_facts = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(-2, 2), st.integers(-2, 2)), max_size=12

@@ -13,9 +13,9 @@ from tidelog.errors import OscillationError
 from tidelog.facts.change import Change
 from tidelog.facts.fact_set import FactSet
 from tidelog.maintain.protocol import Limits
-from tidelog.production.chain_columns import OPEN
-from tidelog.production.incr_update import revise
-from tidelog.production.late_run import LateRun
+from tidelog.production.late.chain_columns import OPEN
+from tidelog.production.late.incr_update import revise
+from tidelog.production.late.late_run import LateRun
 
 WALK = """\
 .production parallel

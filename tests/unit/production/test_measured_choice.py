@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tidelog.production.measured_choice import MeasuredChoice, Overturned
+from tidelog.production.network.measured_choice import MeasuredChoice, Overturned
 
 
 def tried(seconds: Callable[[int, int], float], tries: int) -> tuple[MeasuredChoice, list[tuple[int, Overturned]]]:

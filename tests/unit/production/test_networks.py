@@ -10,10 +10,10 @@ from tidelog.language.syntax_tree import Semantics
 from tidelog.maintain.journal import Net
 from tidelog.plan.retention.network import Retention, ways_to_try
 from tidelog.production import Result, run_rules
-from tidelog.production.difference_plans import with_marked
-from tidelog.production.matching import Matcher
+from tidelog.production.network.difference_plans import with_marked
+from tidelog.production.network.matching import Matcher
+from tidelog.production.network.way_in_motion import WayInMotion
 from tidelog.production.rule_plans import matches_of
-from tidelog.production.way_in_motion import WayInMotion
 from tidelog.schema import Row
 from unit.production.paper_programs import FOUR_RULES, R1, R1_FACTS
 

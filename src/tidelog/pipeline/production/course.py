@@ -24,7 +24,7 @@ from tidelog.pipeline.production.records import (
     summed,
     total,
 )
-from tidelog.production.nets import Nets, opposite, together
+from tidelog.production.late.nets import Nets, opposite, together
 
 
 class Course:

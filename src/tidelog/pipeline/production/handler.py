@@ -16,9 +16,9 @@ from tidelog.maintain.protocol import Limits
 from tidelog.pipeline.production.homes import is_at
 from tidelog.pipeline.production.placement import AT_ONE_PLACE, Placement
 from tidelog.pipeline.production.records import ADDED, DELETED, ChainRecords, Counts, numbers, tally, total
-from tidelog.production.derivations import Derivations, changed
-from tidelog.production.nets import Nets
-from tidelog.production.state import Found, State
+from tidelog.production.late.derivations import Derivations, changed
+from tidelog.production.late.nets import Nets
+from tidelog.production.late.state import Found, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import Node, RulePlan, Scan, Version
 from tidelog.plan.placement import EVERYWHERE, UNKNOWN_SIZE, WHOLE_ROW, copy_of
 from tidelog.plan.walk import map_inputs, scans_of
-from tidelog.production.derivations import Asked, Derivations, Flip, changed, derivations_of
+from tidelog.production.late.derivations import Asked, Derivations, Flip, changed, derivations_of
 from tidelog.production.support import relations_needed, supporting
 from tidelog.schema import Schema
 

@@ -18,8 +18,8 @@ from tidelog.facts.columns import empty_table
 from tidelog.language.syntax_tree import Atom, Sign, Variable
 from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import RulePlan
+from tidelog.production.late.state import State
 from tidelog.production.rule_plans import optimized, over_marked
-from tidelog.production.state import State
 from tidelog.schema import Attribute, Kind, Schema
 from tidelog.span import NOWHERE
 

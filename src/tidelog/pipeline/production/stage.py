@@ -35,7 +35,7 @@ from tidelog.pipeline.production.records import (
     tally,
     total,
 )
-from tidelog.production.nets import Nets, then, together
+from tidelog.production.late.nets import Nets, then, together
 
 FIRED, TOLD, SAME = "@fired", "@told", "@same"
 """Tags of what a partition says about itself: derivations by rule, how far it is, when facts were as remembered."""

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from tidelog.backends.protocol import Facts
 from tidelog.plan.retention.network import Reading
-from tidelog.production.alternative import Alternative
-from tidelog.production.difference_plans import since
-from tidelog.production.matching import Matcher, union
-from tidelog.production.since import Trigger
-from tidelog.production.way_in_motion import undone_by
+from tidelog.production.network.alternative import Alternative
+from tidelog.production.network.difference_plans import since
+from tidelog.production.network.matching import Matcher, union
+from tidelog.production.network.since import Trigger
+from tidelog.production.network.way_in_motion import undone_by
 
 
 class Firable:

@@ -10,12 +10,12 @@ from tidelog.backends.protocol import Facts
 from tidelog.language.syntax_tree import Semantics
 from tidelog.maintain.journal import Net
 from tidelog.plan.retention.network import Way
-from tidelog.production.difference_plans import DifferencePlans, since
-from tidelog.production.matching import Matcher
-from tidelog.production.measured_choice import MeasuredChoice
+from tidelog.production.network.difference_plans import DifferencePlans, since
+from tidelog.production.network.matching import Matcher
+from tidelog.production.network.measured_choice import MeasuredChoice
+from tidelog.production.network.way_in_motion import WayInMotion, instance_atom
 from tidelog.production.rule_plans import Match
 from tidelog.production.semantics import Switch
-from tidelog.production.way_in_motion import WayInMotion, instance_atom
 
 
 class Alternative:

@@ -11,8 +11,8 @@ from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
 from tidelog.plan.nodes import RulePlan
-from tidelog.production.derivations import Derivations, changed
-from tidelog.production.nets import Nets, opposite
+from tidelog.production.late.derivations import Derivations, changed
+from tidelog.production.late.nets import Nets, opposite
 from tidelog.production.support import relations_needed, supporting
 
 Found = Mapping[str, Facts]

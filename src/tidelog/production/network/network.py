@@ -10,12 +10,12 @@ from tidelog.language.syntax_tree import Atom, Sign
 from tidelog.maintain.journal import Net
 from tidelog.plan.nodes import Version
 from tidelog.plan.retention.network import Node, Retention, Way, ways_to_try
-from tidelog.production.alternative import Alternative
-from tidelog.production.by_instances import Firable
-from tidelog.production.difference_plans import with_marked
-from tidelog.production.in_sets import Together
-from tidelog.production.matching import Matcher
-from tidelog.production.retained_join import RetainedJoin
+from tidelog.production.network.alternative import Alternative
+from tidelog.production.network.by_instances import Firable
+from tidelog.production.network.difference_plans import with_marked
+from tidelog.production.network.in_sets import Together
+from tidelog.production.network.matching import Matcher
+from tidelog.production.network.retained_join import RetainedJoin
 from tidelog.production.rule_plans import Match, RuleMatches
 from tidelog.production.semantics import Switch
 from tidelog.schema import Schema

@@ -9,8 +9,8 @@ import numpy as np
 
 from tidelog.analysis.checked import ProductionRule
 from tidelog.maintain.journal import Net
-from tidelog.production.chain_columns import Chains, Column, Flags, Numbers, moves
-from tidelog.production.nets import Nets, net_of
+from tidelog.production.late.chain_columns import Chains, Column, Flags, Numbers, moves
+from tidelog.production.late.nets import Nets, net_of
 
 
 @dataclass(frozen=True, slots=True)

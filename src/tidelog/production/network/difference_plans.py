@@ -15,8 +15,8 @@ from tidelog.language.syntax_tree import Atom, Literal, Sign, Wildcard
 from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.retention.expressions import Occurrence, body_expression
+from tidelog.production.network.since import Trigger
 from tidelog.production.rule_plans import optimized, over_marked
-from tidelog.production.since import Trigger
 from tidelog.schema import Schema
 
 

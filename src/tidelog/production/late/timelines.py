@@ -13,11 +13,11 @@ import numpy as np
 from tidelog.facts.membership import Rows, RowSet
 from tidelog.kernels import jit
 from tidelog.language.syntax_tree import Sign
-from tidelog.production.chain_columns import OPEN, Flags, Numbers, Records, Steps, status_before
-from tidelog.production.course import padded
-from tidelog.production.derivations import Asked, Derivations, Flip
-from tidelog.production.first_run import part_of
-from tidelog.production.late_run import LateRun
+from tidelog.production.late.chain_columns import OPEN, Flags, Numbers, Records, Steps, status_before
+from tidelog.production.late.course import padded
+from tidelog.production.late.derivations import Asked, Derivations, Flip
+from tidelog.production.late.first_run import part_of
+from tidelog.production.late.late_run import LateRun
 
 
 class MetFacts:

@@ -14,11 +14,11 @@ from tidelog.analysis.checked import ProductionRule, SignedHead
 from tidelog.backends.protocol import Facts
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.journal import Net
-from tidelog.production.alternative import Alternative
-from tidelog.production.difference_plans import since
-from tidelog.production.matching import Matcher, union
+from tidelog.production.network.alternative import Alternative
+from tidelog.production.network.difference_plans import since
+from tidelog.production.network.matching import Matcher, union
+from tidelog.production.network.way_in_motion import undone_by
 from tidelog.production.semantics import net_effect
-from tidelog.production.way_in_motion import undone_by
 
 
 class Together:

@@ -9,9 +9,9 @@ from tidelog.backends.protocol import Facts
 from tidelog.maintain.journal import Net
 from tidelog.plan.nodes import Version
 from tidelog.plan.retention.network import Node
-from tidelog.production.difference_plans import DifferencePlans, since
-from tidelog.production.matching import Matcher, union
-from tidelog.production.since import Since, Trigger
+from tidelog.production.network.difference_plans import DifferencePlans, since
+from tidelog.production.network.matching import Matcher, union
+from tidelog.production.network.since import Since, Trigger
 
 
 class RetainedJoin:

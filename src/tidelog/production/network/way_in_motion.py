@@ -9,10 +9,10 @@ from tidelog.backends.protocol import Facts
 from tidelog.language.syntax_tree import Atom, Semantics, Sign, Variable
 from tidelog.maintain.journal import Net
 from tidelog.plan.retention.network import Reading, Way
-from tidelog.production.difference_plans import DifferencePlans
-from tidelog.production.matching import Matcher
-from tidelog.production.retained_join import RetainedJoin
-from tidelog.production.since import Since, Trigger
+from tidelog.production.network.difference_plans import DifferencePlans
+from tidelog.production.network.matching import Matcher
+from tidelog.production.network.retained_join import RetainedJoin
+from tidelog.production.network.since import Since, Trigger
 from tidelog.schema import Schema
 
 

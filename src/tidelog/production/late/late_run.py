@@ -16,12 +16,12 @@ from tidelog.facts.membership import Rows
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.journal import Net
 from tidelog.maintain.protocol import Limits
-from tidelog.production.chain_columns import Chains, Flags, Records, status_before
-from tidelog.production.derivations import derivations_of
-from tidelog.production.ever_there import EverThere
-from tidelog.production.first_run import run_from_start
-from tidelog.production.nets import are_stored, net_of
-from tidelog.production.state import State
+from tidelog.production.late.chain_columns import Chains, Flags, Records, status_before
+from tidelog.production.late.derivations import derivations_of
+from tidelog.production.late.ever_there import EverThere
+from tidelog.production.late.first_run import run_from_start
+from tidelog.production.late.nets import are_stored, net_of
+from tidelog.production.late.state import State
 from tidelog.schema import Schema
 
 

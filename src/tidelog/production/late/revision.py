@@ -10,16 +10,16 @@ import numpy as np
 
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Rows
-from tidelog.production.chain_columns import OPEN, Chains, Flags, Numbers, Records, Steps
-from tidelog.production.course import Course, Repetition, padded
-from tidelog.production.derivations import changed
-from tidelog.production.first_run import firing, part_of
-from tidelog.production.late_run import LateRun
-from tidelog.production.nets import Nets, ids_of, net_of
+from tidelog.production.late.chain_columns import OPEN, Chains, Flags, Numbers, Records, Steps
+from tidelog.production.late.course import Course, Repetition, padded
+from tidelog.production.late.derivations import changed
+from tidelog.production.late.first_run import firing, part_of
+from tidelog.production.late.late_run import LateRun
+from tidelog.production.late.nets import Nets, ids_of, net_of
+from tidelog.production.late.state import Found
+from tidelog.production.late.timelines import MetDerivations, MetFacts
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.semantics import Fired, Firing
-from tidelog.production.state import Found
-from tidelog.production.timelines import MetDerivations, MetFacts
 
 Moves = Mapping[str, tuple[Numbers, Flags]]
 

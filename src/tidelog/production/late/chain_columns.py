@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tidelog.facts.membership import Rows
 from tidelog.kernels import jit
 from tidelog.kernels.chains import records_of_steps
-from tidelog.production.sorted_rows import SortedRows, order_of
+from tidelog.production.late.sorted_rows import SortedRows, order_of
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]

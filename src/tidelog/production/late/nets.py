@@ -11,7 +11,7 @@ from tidelog.backends.protocol import Backend, Facts
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Rows
 from tidelog.maintain.journal import Net
-from tidelog.production.chain_columns import Flags
+from tidelog.production.late.chain_columns import Flags
 
 Nets: TypeAlias = Mapping[str, Net]
 

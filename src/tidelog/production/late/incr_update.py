@@ -19,10 +19,10 @@ from tidelog.facts.change import Change
 from tidelog.facts.columns import column_of_numbers, empty_table, numbers_of
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Rows
-from tidelog.production.chain_columns import Numbers, Records, Steps
-from tidelog.production.late_run import LateRun
-from tidelog.production.nets import Nets, ids_of
-from tidelog.production.revision import Revision
+from tidelog.production.late.chain_columns import Numbers, Records, Steps
+from tidelog.production.late.late_run import LateRun
+from tidelog.production.late.nets import Nets, ids_of
+from tidelog.production.late.revision import Revision
 from tidelog.schema import Attribute, Kind, Schema
 
 
