@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import inlined, kernel
 
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
 _SECOND = np.uint64(0xD6E8FEB86659FD93)
@@ -19,3 +19,10 @@ def mix(key: np.uint64) -> np.uint64:
     key ^= key >> _HALF
     key *= _SECOND
     return key ^ (key >> _HALF)
+
+
+@inlined
+def step(code, key):
+    """The hash number of what `code` stands for and `key`, in that order: to be mixed in the end."""
+    code = (code ^ key) * _FIRST
+    return code ^ (code >> _HALF)

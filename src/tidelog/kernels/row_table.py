@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.hashing import mix
-from tidelog.kernels.jit import kernel, prefetch
+from tidelog.kernels.hashing import mix, step
+from tidelog.kernels.jit import inlined, lean, prefetch
 
 EMPTY = -1
 GONE = -2
-_BLOCK = 128
+
+_AHEAD = 8
+"""How many rows before its turn what a row is compared with is brought near; the slot that says where, twice as many."""
 
 
-@kernel
+@lean
 def number_rows(slots, rows, count, batch, columns, start, end, numbers):
     """Numbers the rows batch[start:end] (their `columns`), adding those not seen before to `rows`.
 
@@ -25,6 +27,7 @@ def number_rows(slots, rows, count, batch, columns, start, end, numbers):
     limit = min(slots.size - slots.size // 4, rows.shape[0])
     mask = slots.size - 1
     for i in range(start, end):
+        _look_ahead(slots, rows, batch, i, end, columns)
         code = _hash_row(batch, i, columns)
         tag = np.int64(code >> np.uint64(33))
         place = np.int64(code & np.uint64(0xFFFFFFFF)) & mask
@@ -46,7 +49,7 @@ def number_rows(slots, rows, count, batch, columns, start, end, numbers):
     return end, count
 
 
-@kernel
+@lean
 def enter_rows(slots, rows, numbers, columns):
     """Makes rows[n] known under n for each of `numbers`; none is known yet, and no two are equal."""
     mask = slots.size - 1
@@ -58,25 +61,18 @@ def enter_rows(slots, rows, numbers, columns):
         slots[place] = (np.int64(code >> np.uint64(33)) << 32) | numbers[i]
 
 
-@kernel
+@lean
 def find_rows(slots, rows, batch, columns, numbers):
     """Writes the number of each row of `batch`, -1 where the table does not have it."""
-    mask = slots.size - 1
-    codes = np.empty(_BLOCK, np.uint64)
-    at = 0
-    while at < batch.shape[0]:
-        size = min(_BLOCK, batch.shape[0] - at)
-        for i in range(size):
-            codes[i] = _hash_row(batch, at + i, columns)
-            prefetch(slots, np.int64(codes[i] & np.uint64(0xFFFFFFFF)) & mask)
-        for i in range(size):
-            numbers[at + i] = _find(slots, rows, batch, at + i, columns, codes[i])
-        at += size
+    for i in range(batch.shape[0]):
+        _look_ahead(slots, rows, batch, i, batch.shape[0], columns)
+        numbers[i] = _find(slots, rows, batch, i, columns)
 
 
-@kernel
-def _find(slots, rows, batch, i, columns, code):
+@inlined
+def _find(slots, rows, batch, i, columns):
     mask = slots.size - 1
+    code = _hash_row(batch, i, columns)
     tag = np.int64(code >> np.uint64(33))
     place = np.int64(code & np.uint64(0xFFFFFFFF)) & mask
     while slots[place] != EMPTY:
@@ -87,11 +83,12 @@ def _find(slots, rows, batch, i, columns, code):
     return np.int64(-1)
 
 
-@kernel
+@lean
 def remove_rows(slots, rows, batch, columns, numbers):
     """Removes each row of `batch`; writes the number it had, -1 where the table does not have it."""
     mask = slots.size - 1
     for i in range(batch.shape[0]):
+        _look_ahead(slots, rows, batch, i, batch.shape[0], columns)
         code = _hash_row(batch, i, columns)
         tag = np.int64(code >> np.uint64(33))
         place = np.int64(code & np.uint64(0xFFFFFFFF)) & mask
@@ -105,7 +102,7 @@ def remove_rows(slots, rows, batch, columns, numbers):
             place = (place + 1) & mask
 
 
-@kernel
+@lean
 def move_rows(slots, target, rows, columns):
     """Puts the rows that `slots` finds into the empty `target`."""
     mask = target.size - 1
@@ -118,15 +115,26 @@ def move_rows(slots, target, rows, columns):
             target[place] = slots[i]
 
 
-@kernel
+@inlined
+def _look_ahead(slots, rows, batch, i, end, columns):
+    """Has the slots brought near that the rows behind row i ask for, then the rows that those slots find."""
+    mask = slots.size - 1
+    if i + 2 * _AHEAD < end:
+        prefetch(slots, np.int64(_hash_row(batch, i + 2 * _AHEAD, columns) & np.uint64(0xFFFFFFFF)) & mask)
+        slot = slots[np.int64(_hash_row(batch, i + _AHEAD, columns) & np.uint64(0xFFFFFFFF)) & mask]
+        if slot >= 0:
+            prefetch(rows, (slot & 0xFFFFFFFF) * rows.shape[1])
+
+
+@inlined
 def _hash_row(rows, i, columns):
     code = np.uint64(columns.size)
     for c in range(columns.size):
-        code = mix(code ^ np.uint64(rows[i, columns[c]]))
+        code = step(code, np.uint64(rows[i, columns[c]]))
     return mix(code)
 
 
-@kernel
+@inlined
 def _equal(rows, number, batch, i, columns):
     for c in range(columns.size):
         if rows[number, c] != batch[i, columns[c]]:

@@ -56,17 +56,17 @@ class Ordering:
         key = (id(rule), sizes)
         if key not in self._known:
             self._known[key] = self._newly_ordered(rule, statistics)
+            self._observer.rule_ordered(self._known[key])
         return self._known[key]
 
     def _newly_ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
         node = order_joins(rule.node, statistics, rule.order)
         orders = self._orders.setdefault(id(rule), [])
         same = next((known for known in orders if known.node == node), None)
-        if same is not None:
-            return same
-        orders.append(replace(rule, node=node))
-        self._observer.rule_ordered(orders[-1])
-        return orders[-1]
+        if same is None:
+            same = replace(rule, node=node)
+            orders.append(same)
+        return same
 
 
 def magnitude(rows: int) -> int:
