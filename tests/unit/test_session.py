@@ -168,6 +168,20 @@ def test_a_query_answers_with_its_variables(
     assert sorted(found) == answers
 
 
+def test_a_query_about_facts_that_no_rule_derives_derives_nothing() -> None:
+    text = """
+    .decl edge(x: number, y: number)
+    .decl wrong(x: number)
+    wrong(x / 0) :- edge(x, _).
+    """
+    with tidelog.open(tidelog.parse(text)) as db:
+        db.insert("edge", [(1, 2), (2, 3)])
+        assert list(db.query("edge(1, Y)")) == [(2,)]
+        assert sorted(db.query("edge(X, Y)")) == [(1, 2), (2, 3)]
+        with pytest.raises(tidelog.errors.EvaluationError):
+            db.query("wrong(X)")
+
+
 def test_a_query_takes_numbers_in_the_kind_of_their_column() -> None:
     program = ".decl p(n: number, u: unsigned, f: float)\np(-1, 2, 3)."
     with tidelog.open(program) as db:

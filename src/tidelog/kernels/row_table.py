@@ -15,7 +15,7 @@ EMPTY = -1
 GONE = -2
 
 _AHEAD = 8
-"""How many rows before its turn what a row is compared with is brought near; the slot that says where, twice as many."""
+"""How many rows before its turn what a row is compared with is brought near; the slot of it, twice as many."""
 
 
 @lean
