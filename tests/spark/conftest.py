@@ -56,7 +56,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def quick(spark: SparkSession) -> Iterator[None]:
-    """The session with the options of `QUICK`: for changes, which take many jobs; other tests have Spark as it is."""
+    """The session with the options of `QUICK`, for cases and changes, which take many jobs; others have it as it is."""
     before = {name: spark.conf.get(name) for name in QUICK}
     for name, value in QUICK.items():
         spark.conf.set(name, value)

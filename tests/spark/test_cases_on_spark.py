@@ -11,6 +11,7 @@ from test_cases import is_expected
 from tidelog.errors import EvaluationError
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("case", all_cases(), ids=str)
 def test_spark_gives_what_is_expected(spark: SparkSession, case: Case) -> None:
     checked = case.checked()
