@@ -81,7 +81,8 @@ class Questions:
     def answer(self, question: Atom) -> pa.Table | Unhelpful:
         """Rows of the relation of `question`, all that agree with its constants; or why it should be asked plainly."""
         if question.relation not in self._with_rules:
-            return self._backend.table(question.relation)
+            stored: pa.Table = self._backend.table(question.relation)
+            return stored
         prepared = self._prepare(question)
         if isinstance(prepared, Unhelpful):
             return prepared
