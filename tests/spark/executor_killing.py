@@ -41,7 +41,7 @@ from tidelog.backends.spark.kept_rows import keep
 from tidelog.backends.spark.reasons import RowsLostError
 from tidelog.backends.spark.reduction_protocol import Settings
 from tidelog.backends.spark.session import SessionSettings, start_session
-from tidelog.pipeline import engine
+from tidelog.pipeline import starting
 from tidelog.pipeline.config import Tier
 from tidelog.pipeline.config_file import read_pipeline
 from tidelog.pipeline.flow import Flow
@@ -225,7 +225,7 @@ def in_the_pipeline(spark: SparkSession, folder: Path, tier: Tier) -> bool:
 @contextmanager
 def everything_far() -> Iterator[None]:
     """Flows of the Spark tier keep all rows in the cluster, however few there are."""
-    with mock.patch.object(engine, "SparkBackend", partial(SparkBackend, settings=EVERYTHING_FAR)):
+    with mock.patch.object(starting, "SparkBackend", partial(SparkBackend, settings=EVERYTHING_FAR)):
         yield
 
 

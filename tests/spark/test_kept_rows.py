@@ -16,7 +16,7 @@ from tidelog.backends.spark.backend import SparkBackend
 from tidelog.backends.spark.kept_rows import MOST_TIMES, surviving
 from tidelog.backends.spark.reasons import RowsLostError
 from tidelog.errors import InputError
-from tidelog.pipeline import engine
+from tidelog.pipeline import starting
 from tidelog.pipeline.config import Tier
 from tidelog.pipeline.flow import Flow
 
@@ -86,7 +86,7 @@ def test_a_flow_without_a_state_says_that_it_cannot_go_on(spark: SparkSession) -
 def flow_in_the_cluster(spark: SparkSession, state: Path | str) -> Flow:
     """A flow whose rows are all kept by executors."""
     edges = spark.createDataFrame([(1, 2), (2, 3)], "x long, y long")
-    with mock.patch.object(engine, "SparkBackend", partial(SparkBackend, settings=EVERYTHING_FAR)):
+    with mock.patch.object(starting, "SparkBackend", partial(SparkBackend, settings=EVERYTHING_FAR)):
         return tidelog.spark.open(PATHS, spark, inputs={"edge": edges}, state=state, tier=Tier.SPARK)
 
 
