@@ -5,7 +5,6 @@ Runs in whatever interpreter has clipspy, and needs nothing of Tidelog.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import clips
 
-from benchmarks.rivals.outcome import Run, least, to_text
+from benchmarks.rivals.outcome import Run, print_outcome
 from benchmarks.rivals.problems import Facts, Row
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
@@ -130,11 +129,5 @@ PROBLEMS: Mapping[str, Callable[[Facts], Run]] = {
 }
 
 
-def main(arguments: list[str]) -> None:
-    problem, path, repeat = arguments
-    facts: dict[str, list[Row]] = json.loads(Path(path).read_text())
-    print(to_text(least(PROBLEMS[problem](facts) for _ in range(int(repeat)))))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_outcome(PROBLEMS, sys.argv[1:])

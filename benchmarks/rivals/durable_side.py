@@ -5,18 +5,16 @@ Runs in whatever interpreter has durable_rules, and needs nothing of Tidelog.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 from durable import lang
 
 from benchmarks.rivals.durable_programs import fact, state_channels, state_manners, state_waltz
-from benchmarks.rivals.outcome import Run, least, to_text
+from benchmarks.rivals.outcome import Run, print_outcome
 from benchmarks.rivals.problems import FORMS, OPPOSITE, Facts, Row
 
 BATCH = 1_000
@@ -120,11 +118,5 @@ PROBLEMS: Mapping[str, Callable[[Facts], Run]] = {
 }
 
 
-def main(arguments: list[str]) -> None:
-    problem, path, repeat = arguments
-    facts: dict[str, list[Row]] = json.loads(Path(path).read_text())
-    print(to_text(least(PROBLEMS[problem](facts) for _ in range(int(repeat)))))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_outcome(PROBLEMS, sys.argv[1:])

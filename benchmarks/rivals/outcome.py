@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TypeAlias
 
-from benchmarks.rivals.problems import Row
+from benchmarks.rivals.problems import Facts, Row
 
 Seconds: TypeAlias = float
 
@@ -38,6 +39,15 @@ def least(runs: Iterable[Run]) -> Outcome:
     """The run that took least, with its answer."""
     best = min(runs, key=lambda run: run.load + run.run)
     return Outcome(best.load, best.run, sorted(set(best.read())))
+
+
+def print_outcome(problems: Mapping[str, Callable[[Facts], Run]], arguments: list[str], unmeasured: int = 0) -> None:
+    """Prints the outcome of `PROBLEM FACTS REPEAT`: the least of so many runs, after some that are not measured."""
+    problem, path, repeat = arguments
+    facts: Facts = json.loads(Path(path).read_text())
+    for _ in range(unmeasured):
+        problems[problem](facts)
+    print(to_text(least(problems[problem](facts) for _ in range(int(repeat)))))
 
 
 def to_text(outcome: Outcome) -> str:

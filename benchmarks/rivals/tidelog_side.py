@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from time import process_time
 import numpy as np
 
 import tidelog
-from benchmarks.rivals.outcome import Run, least, to_text
+from benchmarks.rivals.outcome import Run, print_outcome
 from benchmarks.rivals.problems import Facts, Row
 from benchmarks.yield_arrivals import arrivals, read
 from benchmarks.yield_workloads import UC
@@ -91,13 +90,6 @@ PROBLEMS: Mapping[str, Callable[[Facts], Run]] = {
 }
 
 
-def main(arguments: list[str]) -> None:
-    problem, path, repeat = arguments
-    facts: dict[str, list[Row]] = json.loads(Path(path).read_text())
-    jit.use_compiled()
-    PROBLEMS[problem](facts)  # loads compiled kernels
-    print(to_text(least(PROBLEMS[problem](facts) for _ in range(int(repeat)))))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    jit.use_compiled()
+    print_outcome(PROBLEMS, sys.argv[1:], unmeasured=1)  # loads compiled kernels
