@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -22,9 +20,8 @@ from tidelog.facts.fact_set import FactSet
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.protocol import Limits
 from tidelog.production.late.chain_columns import OPEN
-from tidelog.production.late.incr_update import Operations, incorporate, revise
+from tidelog.production.late.incr_update import revise
 from tidelog.production.late.late_run import LateRun
-from tidelog.schema import Row
 
 MOST = 30
 
@@ -93,85 +90,6 @@ def test_counts_after_late_news_are_those_of_a_run_from_the_start(sample: Produc
         assert revised(run, news, 0) != GOES_ROUND
         assert records_of(run) == records_of(again)
         assert run.course.derivations.tolist() == again.course.derivations.tolist()
-
-
-@settings(max_examples=40)
-@given(production_programs("parallel"), st.lists(news_items, min_size=1, max_size=5), st.integers(0, 3))
-def test_operations_of_several_iterations_at_once_are_told_on_and_can_be_taken_back(
-    sample: ProductionSample, late: list[News], behind: int
-) -> None:
-    checked = checked_program(sample.text)
-    start = frozenset((name, row) for name, rows in sample.facts.items() for row in rows)
-    run = engine_run(checked, start)
-    if run is None:
-        return
-    operations: dict[int, set[tuple[Sign, Fact]]] = {}
-    for news in late:
-        if news.fact[0] in run.relations:
-            with_news(start, operations, news, 1 + round(news.share * (run.cycles + behind)))
-    before, old = counts_of(run), records_of(run)
-    expected = run_with_operations(checked, start, operations)
-    try:
-        asked = incorporate(run, Change(), tables_of(run, operations, 1)).asked
-    except OscillationError:
-        assert expected is None
-        assert records_of(run) == old
-        return
-    assert expected is not None
-    assert states_of(run, start) == expected[0]
-    assert asked_by_chains(run) == expected[1]
-    given = counted(tables_of(run, operations, 1))
-    assert counts_of(run) == summed(before, given, counted(asked))
-    incorporate(run, Change(), tables_of(run, operations, -1))
-    assert records_of(run) == old
-    again = engine_run(checked, start)
-    assert again is not None
-    assert states_of(run, start)[-1] == states_of(again, start)[-1]
-
-
-def tables_of(run: LateRun, operations: dict[int, set[tuple[Sign, Fact]]], times: int) -> dict[str, Operations]:
-    """`operations` by relation, so many times."""
-    found: dict[str, list[tuple[Row, int, int, int]]] = {}
-    for iteration, some in operations.items():
-        for sign, (name, row) in some:
-            found.setdefault(name, []).append((row, iteration, *((times, 0) if sign is Sign.INSERT else (0, times))))
-    made = {}
-    for name, rows in found.items():
-        first, added, deleted = (np.array(column, np.int64) for column in list(zip(*rows, strict=True))[1:])
-        made[name] = Operations(
-            to_table([row for row, *_ in rows], run.schemas[name]), first, first + 1, added, deleted
-        )
-    return made
-
-
-Counted = dict[tuple[str, Row, int], tuple[int, int]]
-"""How often a fact is added and deleted in an iteration."""
-
-
-def counts_of(run: LateRun) -> Counted:
-    found: Counted = {}
-    for name, records in records_of(run).items():
-        for *row, first, last, added, deleted in records:
-            for iteration in range(first, min(last, 2 * MOST)):
-                found[name, tuple(row), iteration] = added, deleted
-    return found
-
-
-def counted(operations: Mapping[str, Operations]) -> Counted:
-    found: Counted = {}
-    for name, some in operations.items():
-        columns = zip(tuples(some.rows), some.first, some.last, some.added, some.deleted, strict=True)
-        for row, first, last, added, deleted in columns:
-            for iteration in range(first, min(last, 2 * MOST)):
-                known = found.get((name, row, iteration), (0, 0))
-                found[name, row, iteration] = known[0] + int(added), known[1] + int(deleted)
-    return found
-
-
-def summed(*some: Counted) -> Counted:
-    keys = {key for each in some for key in each}
-    sums = {key: tuple(sum(each.get(key, (0, 0))[side] for each in some) for side in (0, 1)) for key in keys}
-    return {key: counts for key, counts in sums.items() if counts != (0, 0)}
 
 
 def run_with_operations(

@@ -14,7 +14,7 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.connectors.frames import to_table
 from tidelog.facts.change import Change
 from tidelog.maintain.protocol import Limits
-from tidelog.production.late.incr_update import incorporate
+from tidelog.production.late.incr_update import revise
 from tidelog.production.late.late_run import LateRun
 from tidelog.schema import Row
 
@@ -67,7 +67,7 @@ def test_news_that_goes_from_stratum_to_stratum_leads_where_rules_without_signs_
                     for some in (came, went)
                 )
             )
-            nets = incorporate(run, change, {}).nets
+            nets = revise(run, change, 0)
             came = came | rows_in({name: run.backend.table(name, net.came) for name, net in nets.items()})
             went = went | rows_in({name: run.backend.table(name, net.went) for name, net in nets.items()})
             rounds = rounds_from(checked, states[-1])

@@ -86,17 +86,6 @@ class Revision:
             number = until
         return self._course(), self._nets()
 
-    @property
-    def asked(self) -> dict[str, tuple[Rows, Records]]:
-        """What rules ask for more, or less, by relation: facts, and records by their places."""
-        found = {}
-        for relation, met in self._facts.items():
-            records = Records.of(Steps.of(met.asked))
-            if records.facts.size:
-                facts, places = np.unique(records.facts, return_inverse=True)
-                found[relation] = met.rows(facts), replace(records, facts=places)
-        return found
-
     def _count_differences(self, number: int) -> Numbers:
         """How many more derivations of each rule hold in an iteration; what they ask for is noted."""
         for met in self._facts.values():
