@@ -1,0 +1,56 @@
+"""The order of a rule's joins follows the sizes of relations, and the same order is the same plan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.backends.local.backend import LocalBackend
+from tidelog.checking import check_program
+from tidelog.language.parser import parse
+from tidelog.maintain.ordering import Ordering
+from tidelog.maintain.protocol import SILENT
+from tidelog.plan.lower import lower
+from tidelog.plan.nodes import RulePlan
+from tidelog.plan.optimize import optimize
+
+TEXT = """
+.decl one(x: number, y: number)
+.decl other(x: number, y: number)
+.decl both(x: number, z: number)
+both(x, z) :- one(x, y), other(y, z).
+"""
+
+
+def filled(backend: LocalBackend, relation: str, begin: int, end: int) -> None:
+    numbers = np.arange(begin, end)
+    backend.insert(relation, pa.table({"x": numbers, "y": numbers}))
+
+
+def test_a_rule_is_the_same_plan_whenever_its_joins_come_in_the_same_order() -> None:
+    plan = optimize(lower(check_program(parse(TEXT))))
+    (rule,) = next(stratum.once for stratum in plan.strata if stratum.relations == ("both",))
+    backend = LocalBackend({**plan.schemas, **plan.hidden})
+    ordering = Ordering(backend, SILENT)
+    filled(backend, "one", 0, 10)
+    filled(backend, "other", 0, 1_000)
+    (first,) = ordering.of((rule,))
+    filled(backend, "other", 1_000, 100_000)
+    (larger,) = ordering.of((rule,))
+    filled(backend, "one", 10, 400_000)
+    (turned,) = ordering.of((rule,))
+    assert larger is first
+    assert turned.node != first.node
+
+
+def test_rules_that_nobody_else_keeps_are_not_taken_for_one_another() -> None:
+    plan = optimize(lower(check_program(parse(TEXT))))
+    backend = LocalBackend({**plan.schemas, **plan.hidden})
+    ordering = Ordering(backend, SILENT)
+
+    def ordered_once(number: int) -> RulePlan:
+        fresh = optimize(lower(check_program(parse(TEXT.replace("both", f"both{number}")))))
+        (rule,) = next(stratum.once for stratum in fresh.strata if stratum.relations == (f"both{number}",))
+        return ordering.of((rule,))[0]
+
+    assert [ordered_once(number).head for number in range(50)] == [f"both{number}" for number in range(50)]
