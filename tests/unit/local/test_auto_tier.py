@@ -9,7 +9,10 @@ import pytest
 import tidelog
 from tidelog import Maintenance, Tier
 from tidelog.backends.local import tiers
+from tidelog.codegen.push_rule import Sharing
+from tidelog.plan.nodes import Join, Scan
 from unit.kernels.forms import CAN_COMPILE, tier
+from unit.local.plans import N, Tables, rule
 
 TEXT = """
 .decl edge(x: number, y: number)
@@ -67,6 +70,22 @@ def test_code_that_cannot_be_compiled_leaves_the_rule_as_it_is(monkeypatch: pyte
         assert len(session["path"]) == 40 * 41 // 2
         assert ended
         assert all(cost.tiers == (Tier.VECTORISED,) for cost in session.profile())
+
+
+def test_code_is_written_anew_when_what_it_was_written_for_is_no_more() -> None:
+    tables = Tables({"e": ((N, N), [(1, 2)]), "l": ((N, N), [(n, n) for n in range(200)]), "h": ((N, N), [])})
+    plan = rule("h", Join(Scan("e", ("x", "y")), Scan("l", ("y", "z"))), "x", "z")
+    pushing = tiers.Tiers(tables.backend._store, Tier.PUSH, Sharing.ALONE)
+    first = pushing.code(plan)
+    assert pushing.code(plan) is first
+    tables.insert("l", [(n, -n) for n in range(200, 250)])
+    assert pushing.code(plan) is first, "rows are as short as before"
+    tables.insert("l", [(n, m) for n in range(40) for m in range(40)] + [(n, m) for n in range(250) for m in range(9)])
+    second = pushing.code(plan)
+    assert first is not None
+    assert second is not None
+    assert "words" not in first.rule.source
+    assert "words" in second.rule.source
 
 
 def test_nothing_was_measured_without_a_profile() -> None:
