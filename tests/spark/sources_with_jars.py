@@ -1,4 +1,6 @@
-"""A script that runs pipelines over a Delta table, its change data feed and a database: `sources_with_jars.py FOLDER`.
+"""A script that tries a state in Delta Lake, and pipelines over a Delta table, its change data feed and a database.
+
+It is called with a folder for what it writes.
 
 It needs a session of its own, with packages that Spark fetches; without them the exit code is NO_JARS.
 """
@@ -13,12 +15,26 @@ from pathlib import Path
 
 from pipeline_folder import pipeline, rows_in, version
 from pyspark.sql import SparkSession
-from state_on_delta import NO_JARS, SETTINGS
+from state_on_delta import versions_in_delta
 
 from tidelog.backends.spark.session import SessionSettings, start_session
 from tidelog.errors import UsageError
 
-DATABASE = "com.h2database:h2:2.3.232"
+PACKAGES = "io.delta:delta-spark_4.2_2.13:4.4.0,com.h2database:h2:2.3.232"
+SETTINGS = {
+    "spark.jars.packages": PACKAGES,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest."""
+
+NO_JARS = 77
+"""The exit code where Spark cannot fetch its packages."""
 
 PROGRAM = """\
 .decl edge(a: number, b: number)
@@ -50,7 +66,7 @@ def main(folder: Path) -> None:
     except UsageError as reason:
         print(reason)
         sys.exit(NO_JARS)
-    for story in (a_feed, a_feed_that_is_switched_on_later, a_state_in_delta, a_database):
+    for story in (versions_in_delta, a_feed, a_feed_that_is_switched_on_later, a_state_in_delta, a_database):
         began = time.perf_counter()
         alone(folder / story.__name__, spark, story)
         print(f"{story.__name__}: {time.perf_counter() - began:.1f} s", flush=True)
@@ -58,8 +74,7 @@ def main(folder: Path) -> None:
 
 
 def session() -> SparkSession:
-    options = SETTINGS | {"spark.jars.packages": f"{SETTINGS['spark.jars.packages']},{DATABASE}"}
-    return start_session(SessionSettings(master="local[2]", application="tidelog sources", options=options))
+    return start_session(SessionSettings(master="local[2]", application="tidelog sources", options=SETTINGS))
 
 
 def alone(folder: Path, spark: SparkSession, story: Callable[[SparkSession], None]) -> None:

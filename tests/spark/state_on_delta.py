@@ -1,46 +1,25 @@
-"""A script that tries a state in Delta Lake: `python state_on_delta.py FOLDER`. It needs a session of its own."""
+"""A state in Delta Lake, tried in a session that has it: AssertionError where it is not what was committed."""
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from tidelog.backends.spark.session import SessionSettings, start_session
-from tidelog.errors import ConflictError, UsageError
+from tidelog.errors import ConflictError
 from tidelog.pipeline.state import Changed, Commit, Replaced, StateStore, has_delta, open_state
 from tidelog.pipeline.state.delta import DeltaState
-
-PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
-SETTINGS = {
-    "spark.jars.packages": PACKAGE,
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest."""
-
-NO_JARS = 77
-"""The exit code where Spark cannot fetch its packages."""
 
 ONE, TWO, THREE = (1, "a"), (2, "b"), (3, "c")
 SCHEMA = "x long, y string"
 CONTENTS = [[ONE, TWO], [TWO, THREE], [TWO, THREE], [ONE, THREE]]
 
 
-def main(folder: Path) -> None:
-    try:
-        spark = session()
-    except UsageError as reason:
-        print(reason)
-        sys.exit(NO_JARS)
+def versions_in_delta(spark: SparkSession) -> None:
+    """Versions are read as they were committed, whatever crashes, conflicts or is cleaned in between."""
+    folder = Path.cwd() / "state"
     assert has_delta(spark)
     state = open_state(str(folder), spark)
     assert isinstance(state, DeltaState)
@@ -64,11 +43,6 @@ def main(folder: Path) -> None:
     timed("replace", state, Commit({"edge": Replaced(arrow(ONE))}, "program"), 5)
     assert [rows_of(rows) for rows in state.deltas("edge", 6)] == [[], [THREE]]
     begin_anew(state)
-    spark.stop()
-
-
-def session() -> SparkSession:
-    return start_session(SessionSettings(master="local[2]", application="tidelog on delta", options=SETTINGS))
 
 
 def crash_before_the_manifest(state: DeltaState, commit: Commit) -> None:
@@ -147,7 +121,3 @@ def nothing(count: int) -> pa.Table:
 
 def rows_of(found: DataFrame) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in found.collect())
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -21,7 +21,6 @@ FEW = [
     ("run", Death("python", "the mark of the deltas is set")),
     ("follow", Death("both", "the manifest has its name", call=2)),
     ("apply", Death("java", "the version is committed", call=2)),
-    ("follow", Death("both", seconds=0.5, said=AT_WORK)),
 ]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from tidelog.facts.membership import Mask, Rows
 from tidelog.kernels import jit
@@ -16,12 +18,52 @@ MORSEL = 1 << 16
 """Rows read at a time from a relation."""
 
 
+Places = npt.NDArray[np.int64]
+
+
+class Layout(dict[str, int]):
+    """The column of each name. Arrays of columns are made once: small batches come by the thousand, in few layouts."""
+
+    def __init__(self, columns: Mapping[str, int]) -> None:
+        super().__init__(columns)
+        self._places: dict[tuple[str, ...], Places] = {}
+        self._joined: dict[tuple[Named, tuple[str, ...]], tuple[Places, Places]] = {}
+
+    def places(self, names: tuple[str, ...]) -> Places:
+        """The columns of these names."""
+        found = self._places.get(names)
+        if found is None:
+            found = self._places[names] = np.array([self[name] for name in names], np.int64)
+        return found
+
+    def joined(self, new: Named, names: tuple[str, ...]) -> tuple[Places, Places]:
+        """For rows with the columns `names`: the column here that each is, and that of a match, which has the `new`
+        ones; -1 where it is from the other side."""
+        found = self._joined.get((new, names))
+        if found is None:
+            matched = dict(new)
+            keep = [-1 if name in matched else self[name] for name in names] or [0]
+            take = [matched.get(name, -1) for name in names] or [-1]
+            found = self._joined[new, names] = np.array(keep, np.int64), np.array(take, np.int64)
+        return found
+
+
+Named = tuple[tuple[str, int], ...]
+"""Names, each with its column."""
+
+
+@lru_cache(1 << 12)
+def layout_of(names: tuple[str, ...]) -> Layout:
+    """Columns in the order of their names."""
+    return Layout({name: number for number, name in enumerate(names)})
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of ids; `names` gives the column of each name. Columns without a name are of no interest."""
+    """Rows of ids, laid out by `names`. Columns without a name are of no interest."""
 
     rows: Rows
-    names: Mapping[str, int]
+    names: Layout
 
     @property
     def size(self) -> int:
@@ -47,26 +89,31 @@ class Missing:
     problem: Problem
 
 
-UNIT = Batch(np.zeros((1, 1), np.int32), {})
+UNIT = Batch(np.zeros((1, 1), np.int32), layout_of(()))
 """One row, nothing bound."""
 
 
 def keep_rows(batch: Batch, mask: Mask, names: tuple[str, ...]) -> Batch:
     """The rows of `batch` for which `mask` holds, with these columns only."""
-    columns = np.array([batch.names[name] for name in names], np.int64)
-    out = np.empty((int(np.count_nonzero(mask)), max(1, columns.size)), np.int32)
-    jit.work(batch.size)
-    compress(batch.rows, columns, mask, out)
-    return Batch(out, {name: number for number, name in enumerate(names)})
+    kept = int(np.count_nonzero(mask))
+    if kept == batch.size:
+        return Batch(select_columns(batch, names), layout_of(names))
+    out = np.empty((kept, len(names) or 1), np.int32)
+    if kept:
+        jit.work(batch.size)
+        compress(batch.rows, batch.names.places(names), mask, out)
+    return Batch(out, layout_of(names))
 
 
 def select_columns(batch: Batch, names: tuple[str, ...]) -> Rows:
-    """The columns of these names, in this order, as rows of their own."""
-    columns = np.array([batch.names[name] for name in names], np.int64)
-    out = np.empty((batch.size, max(1, columns.size)), np.int32)
-    if not columns.size:
+    """The columns of these names, in this order: the rows of the batch itself where they have no others."""
+    if batch.names is layout_of(names) and batch.rows.shape[1] == (len(names) or 1):
+        return batch.rows
+    out = np.empty((batch.size, len(names) or 1), np.int32)
+    if names:
+        project(batch.rows, batch.names.places(names), out)
+    else:
         out[:] = 0
-    project(batch.rows, columns, out)
     return out
 
 

@@ -57,7 +57,7 @@ class Body:
             step.prepare(evaluation)
 
     def run(self, morsels: Iterator[Batch], evaluation: Evaluation) -> Iterator[Rows]:
-        """The rows that follow from `morsels`, which `source.morsels` gives."""
+        """The rows that follow from `morsels`, which `source.morsels` gives; good until the next are asked for."""
         for morsel in morsels:
             for batch in self._pass(morsel, 0, evaluation):
                 if self.head is not None:
@@ -69,7 +69,7 @@ class Body:
         """All rows, in one array."""
         evaluation = evaluation.complete()
         self.prepare(evaluation)
-        found = list(self.run(self.source.morsels(evaluation), evaluation))
+        found = [rows.copy() for rows in self.run(self.source.morsels(evaluation), evaluation)]
         return np.concatenate(found) if found else np.empty((0, max(1, len(self.names))), np.int32)
 
     def _pass(self, batch: Batch, number: int, evaluation: Evaluation) -> Iterator[Batch]:
@@ -85,17 +85,15 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The terms of a rule's head."""
+    """The terms of a rule's head; `names` are theirs where all of them are variables."""
 
     columns: tuple[Term, ...]
+    names: tuple[str, ...] | None
 
     def rows(self, batch: Batch, evaluation: Evaluation) -> Rows:
         """One row of the head for each row of `batch`."""
-        names = [term.name for term in self.columns if isinstance(term, Variable)]
-        if len(names) == len(self.columns):
-            if batch.rows.shape[1] == len(names) and all(batch.names[name] == n for n, name in enumerate(names)):
-                return batch.rows
-            return select_columns(batch, tuple(names))
+        if self.names is not None:
+            return select_columns(batch, self.names)
         rows = np.zeros((batch.size, max(1, len(self.columns))), np.int32)
         for number, term in enumerate(self.columns):
             rows[:, number], missing = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.backends.local.batch import Batch, keep_rows, select_columns
+from tidelog.backends.local.batch import Batch, Named, keep_rows, layout_of, select_columns
 from tidelog.backends.local.indexes import Matches
 from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.facts.membership import Rows
@@ -23,14 +23,13 @@ Argument = str | int
 """What a key column is compared with: a name of the batch, or the id of a constant."""
 
 
-def expanded(batch: Batch, matches: Matches, new: dict[str, int], names: tuple[str, ...]) -> Iterator[Batch]:
+def expanded(batch: Batch, matches: Matches, new: Named, names: tuple[str, ...]) -> Iterator[Batch]:
     """The rows of `batch` with each of their matches, with the columns `names`, some at a time.
 
     A batch that it gives is good until the next one is asked for.
     """
-    keep = np.array([-1 if name in new else batch.names[name] for name in names] or [0], np.int64)
-    take = np.array([new.get(name, -1) for name in names] or [-1], np.int64)
-    layout = {name: number for number, name in enumerate(names)}
+    keep, take = batch.names.joined(new, names)
+    layout = layout_of(names)
     row = offset = 0
     left = matches.total
     jit.work(left)
@@ -67,7 +66,7 @@ def agreeing(batch: Batch, pairs: tuple[tuple[str, str], ...], names: tuple[str,
 def probing(batch: Batch, arguments: tuple[Argument, ...]) -> tuple[Rows, npt.NDArray[np.int64]]:
     """Rows and the columns of them that hold the key: those of the batch itself where no constant takes part."""
     if all(isinstance(argument, str) for argument in arguments):
-        return batch.rows, np.array([batch.names[argument] for argument in arguments], np.int64)  # type: ignore[index]
+        return batch.rows, batch.names.places(arguments)  # type: ignore[arg-type]
     return key_rows(batch, arguments), np.arange(len(arguments))
 
 
@@ -88,4 +87,4 @@ def with_column(batch: Batch, name: str, ids: npt.NDArray[np.int32], names: tupl
         rows[:, number] = ids if each == name else batch.column(each)
     if not names:
         rows[:] = 0
-    return Batch(rows, {each: number for number, each in enumerate(names)})
+    return Batch(rows, layout_of(names))

@@ -10,7 +10,7 @@ from typing import assert_never
 import numpy as np
 
 from tidelog.backends.local.aged import AgedLookup
-from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.batch import Batch, layout_of
 from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.closed_groups import ClosedAggregation
 from tidelog.backends.local.evaluation import Evaluation
@@ -77,7 +77,9 @@ def translate(rule: RulePlan, store: Store) -> Body:
         return Body(ValuesSource(node), (), node.columns, None)
     assert isinstance(node, Project)
     wanted = tuple(dict.fromkeys(name for term in node.columns for name in sorted(names_in(term))))
-    return _body(parts_of(node.input), frozenset(), wanted, Sense.SET, rule, store, Head(node.columns))
+    names = tuple(term.name for term in node.columns if isinstance(term, Variable))
+    head = Head(node.columns, names if len(names) == len(node.columns) else None)
+    return _body(parts_of(node.input), frozenset(), wanted, Sense.SET, rule, store, head)
 
 
 def _body(
@@ -370,6 +372,6 @@ def survivors(batch: Batch, rest: tuple[Part, ...], evaluation: Evaluation) -> B
         step.catch_up(evaluation)
         step.prepare(evaluation)
     body = Body(UnitSource(), steps, names, None)
-    found = list(body.run(iter([batch]), evaluation))
+    found = [rows.copy() for rows in body.run(iter([batch]), evaluation)]
     rows = np.concatenate(found) if found else np.empty((0, max(1, len(names))), np.int32)
-    return Batch(rows, {name: number for number, name in enumerate(names)})
+    return Batch(rows, layout_of(names))

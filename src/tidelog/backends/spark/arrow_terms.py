@@ -123,7 +123,7 @@ def _batch(
     rows = np.zeros((len(columns[0]), max(1, len(names))), np.int32)
     for number, name in enumerate(names):
         rows[:, number] = values.encode(kinds[name], columns[number].cast(ARROW_TYPES[kinds[name]]))
-    return Batch(rows, {name: number for number, name in enumerate(names)})
+    return Batch(rows, layout_of(names))
 
 
 def _with_reasons(value: ArrowColumn, missing: Missing | None, spans: tuple[Span, ...]) -> ArrowColumn:
