@@ -16,7 +16,7 @@ from tidelog.maintain import update
 from tidelog.maintain.protocol import Maintenance, Strategy
 
 CASES = [case for case in all_cases() if (case.folder / "changes").exists()]
-CLOSURES = [case for case in CASES if "closure" in str(case) or "eqrel" in str(case)]
+CLOSURES = [case for case in CASES if any(word in str(case) for word in ("closure", "components", "eqrel"))]
 OTHERS = [case for case in CASES if case not in CLOSURES]
 IN_THE_CLUSTER = {
     "changes/closure_loses_a_cycle": Strategy.BACKWARD_FORWARD,

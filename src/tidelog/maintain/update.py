@@ -182,12 +182,26 @@ class Update:
         for module in questions.stratum.modules:
             self._journal.uses(module)
         for relation, groups in pending.groups.items():
-            lost = questions.regroupings[relation].lost
-            _add_all(pending.doubted, self._ask(relation, groups, lost, number))
+            regrouping = questions.regroupings[relation]
+            lost = self._ask(relation, groups, regrouping.lost, number)
+            if regrouping.support is None:
+                _add_all(pending.doubted, lost)
+            else:
+                self._forget(lost, regrouping.support, questions, number)
         if questions.older and self._is_hopeless(questions, pending.doubted, number):
             raise OverBudget
         deleted = self._delete(questions, pending.doubted, number)
         self._insert(questions, pending, deleted, number)
+
+    def _forget(
+        self, heads: Mapping[str, Facts], support: RulePlan, questions: StratumQuestions, number: int
+    ) -> None:
+        """Deletes heads of changed groups, unless others than the rule that will derive all of them again do so."""
+        for relation, facts in self._stored(heads).items():
+            others = [question for question in questions.outside[relation] if question is not support]
+            gone = self._unsupported(relation, facts, others, number)
+            if len(gone):
+                self._journal.remove(relation, gone)
 
     def _cannot_follow(self, stratum: StratumPlan) -> bool:
         return self._run.is_limited(stratum) or not self._distrusted.isdisjoint(stratum.relations)
@@ -214,7 +228,7 @@ class Update:
             now, later = self._backend.oldest(doubted) if is_long else (doubted, {})
             following = dict(later)
             for relation, facts in now.items():
-                gone = self._unsupported(questions, relation, facts, number)
+                gone = self._unsupported(relation, facts, self._support(questions, relation), number)
                 if len(gone):
                     lost = questions.lost.get((relation, Sign.WENT), ())
                     _add_all(following, self._ask(relation, gone, lost, number))
@@ -227,14 +241,16 @@ class Update:
         found = {relation: self._backend.stored(relation, each) for relation, each in facts.items()}
         return {relation: each for relation, each in found.items() if len(each)}
 
-    def _unsupported(self, questions: StratumQuestions, relation: str, facts: Facts, number: int) -> Facts:
+    def _support(self, questions: StratumQuestions, relation: str) -> Sequence[RulePlan]:
+        """The questions for derivations by which a fact in doubt stays."""
+        outside, older = questions.outside.get(relation, []), questions.older.get(relation, [])
+        return [*outside, *older] if self._strategy is Strategy.BACKWARD_FORWARD else outside
+
+    def _unsupported(self, relation: str, facts: Facts, support: Sequence[RulePlan], number: int) -> Facts:
         """Those of `facts` for which no other derivation is found.
 
         One derivation is enough, so for many facts each join first looks at a few matches only.
         """
-        support = [*questions.outside.get(relation, ())]
-        if self._strategy is Strategy.BACKWARD_FORWARD:
-            support += questions.older.get(relation, ())
         for most in (*FEW_MATCHES, None) if len(facts) >= MANY_FACTS else (None,):
             found = self._ask(relation, facts, support, number, most).get(relation)
             facts = facts if found is None else facts.minus(found)

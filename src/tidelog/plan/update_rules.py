@@ -51,11 +51,16 @@ Trigger: TypeAlias = tuple[str, Sign]
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """What to ask about groups of an aggregate whose rows have changed; they are MARKED rows of `groups`."""
+    """What to ask about groups of an aggregate whose rows have changed; they are MARKED rows of `groups`.
+
+    Where a head says which group it is of, `gained` finds whatever `support`, the question for a derivation of the head
+    by the same rule, would find: it need not be asked.
+    """
 
     groups: Schema
     lost: tuple[RulePlan, ...]
     gained: RulePlan
+    support: RulePlan | None
 
 
 @dataclass(slots=True)
@@ -147,6 +152,8 @@ class _Asking:
     recursive: frozenset[str]
     schemas: Mapping[str, Schema]
     questions: StratumQuestions
+    support: RulePlan | None = None
+    """The question for a derivation of a head that uses nothing of the stratum, where the rule is of that kind."""
 
     @property
     def has_modules(self) -> bool:
@@ -161,8 +168,8 @@ class _Asking:
     def all(self) -> None:
         self._ask_what_is_lost()
         self._ask_what_is_gained()
-        self._ask_about_groups()
         self._ask_for_support()
+        self._ask_about_groups()
 
     def _ask_what_is_lost(self) -> None:
         for sighting in sightings(self.project.input):
@@ -207,7 +214,9 @@ class _Asking:
             others = tuple(narrow if part is aggregate else part for part in spine.others)
             gained = self._exact(Spine((marked, *spine.sources), others), narrow)
             lost = tuple(self._relaxed(Spine((marked, *body.sources), body.others)) for body in relaxed(spine))
-            self.questions.regroupings[groups.relation] = Regrouping(groups, lost, gained)
+            is_told = set(aggregate.keys) <= {term.name for term in self.project.columns if isinstance(term, Variable)}
+            support = self.support if is_told and not self.questions.stratum.rounds else None
+            self.questions.regroupings[groups.relation] = Regrouping(groups, lost, gained, support)
 
     def _ask_for_support(self) -> None:
         spine = flatten(self.project.input)
@@ -217,7 +226,9 @@ class _Asking:
         is_recursive = any(isinstance(each, Scan) and each.relation in self.recursive for each in spine.sources)
         marked = Scan(head, (*columns, AGE) if is_recursive else columns, Version.MARKED)
         body = Spine((marked, *spine.sources), (*_given_apart(spine.others, columns), *tests))
-        self._put(self.questions.any if is_recursive else self.questions.outside, self._asked(body, heads))
+        question = self._asked(body, heads)
+        self._put(self.questions.any if is_recursive else self.questions.outside, question)
+        self.support = None if is_recursive else question
         if is_recursive and not self.has_modules:
             older = tuple(
                 replace(each, columns=(*each.columns, AGE), version=Version.OLDER)

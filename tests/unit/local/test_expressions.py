@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.backends.local import expressions
-from tidelog.backends.local.batch import Batch
+from tidelog.backends.local.batch import Batch, layout_of
 from tidelog.backends.local.expressions import compute_ids, compute_numbers
 from tidelog.facts.values import Values
 from tidelog.language.functions import FUNCTIONS, NoValue, apply, compare, holds
@@ -52,7 +52,7 @@ class Rows:
         ids = np.zeros((len(rows), len(kinds)), np.int32)
         for number, kind in enumerate(kinds):
             ids[:, number] = self.values.identify_all(kind, [row[number] for row in rows])
-        self.batch = Batch(ids, {name: number for number, name in enumerate(self.names)})
+        self.batch = Batch(ids, layout_of(tuple(self.names)))
 
     @property
     def variables(self):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tidelog.backends.local.batch import Batch, keep_rows
+from tidelog.backends.local.batch import Batch, Named, keep_rows
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import ROW_NUMBER
-from tidelog.backends.local.matches import Argument, expanded, first_of, key_rows, probing
+from tidelog.backends.local.matches import Argument, expanded, first_of, in_payload, key_rows, probing
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.relation import Numbers
 from tidelog.plan.nodes import AGE, Version
@@ -18,7 +18,7 @@ from tidelog.plan.nodes import AGE, Version
 _NUMBER = "~number"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AgedLookup:
     """Joins with the rows of a relation that agree on `key` and came before the row that the batch is about, or after.
 
@@ -29,9 +29,15 @@ class AgedLookup:
     version: Version
     key: tuple[int, ...]
     arguments: tuple[Argument, ...]
-    new: tuple[tuple[str, int], ...]
+    new: Named
     equal: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
+    layout: tuple[str, ...] = field(init=False)
+    """The columns of joined rows, those that are only compared too."""
+
+    def __post_init__(self) -> None:
+        self.new = (*self.new, (_NUMBER, ROW_NUMBER))
+        self.layout = tuple(dict.fromkeys((*self.names, *(name for name, _ in self.new), AGE)))
 
     def prepare(self, _evaluation: Evaluation) -> None:
         pass
@@ -52,10 +58,7 @@ class AgedLookup:
             return
         index = evaluation.store.index(self.relation, self.key, is_numbered=True)
         matches = first_of(index.probe(*probing(batch, self.arguments), Version.FULL), evaluation.most_matches)
-        columns = {name: index.payload_columns.index(column) for name, column in self.new}
-        columns[_NUMBER] = index.payload_columns.index(ROW_NUMBER)
-        layout = tuple(dict.fromkeys((*self.names, *columns, AGE)))
-        for joined in expanded(batch, matches, columns, layout):
+        for joined in expanded(batch, matches, in_payload(self.new, index.payload_columns), self.layout):
             mask = self._fits(relation.ages_of(joined.column(_NUMBER)), joined.column(AGE))
             for one, other in self.equal:
                 mask &= joined.column(one) == joined.column(other)

@@ -107,7 +107,7 @@ def keep_rows(batch: Batch, mask: Mask, names: tuple[str, ...]) -> Batch:
 
 def select_columns(batch: Batch, names: tuple[str, ...]) -> Rows:
     """The columns of these names, in this order: the rows of the batch itself where they have no others."""
-    if batch.names is layout_of(names) and batch.rows.shape[1] == (len(names) or 1):
+    if names and batch.names is layout_of(names) and batch.rows.shape[1] == len(names):
         return batch.rows
     out = np.empty((batch.size, len(names) or 1), np.int32)
     if names:

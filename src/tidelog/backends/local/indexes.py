@@ -70,6 +70,7 @@ class Index:
         self._tail = 0
         self._free = np.full(32, -1, np.int32)
         self._end = 0
+        self._longest = self._measured = 0
         self._delta_start = 0
         self._generation = self._relation.generation
         self._removals = 0
@@ -96,10 +97,12 @@ class Index:
         self.catch_up()
         return self._groups.count if self._groups is not None else int(np.count_nonzero(self._counts))
 
-    def longest(self) -> int:
-        """How many rows the most frequent key has."""
+    def has_no_longer_block(self, size: int) -> bool:
+        """Whether no key has more than `size` rows. Counting that again can wait until enough rows have come."""
         self.catch_up()
-        return int(self._counts.max(initial=0))
+        if self._longest + self._end - self._measured > size:
+            self._longest, self._measured = int(self._counts.max(initial=0)), self._end
+        return self._longest + self._end - self._measured <= size
 
     def present(self, rows: Rows, key: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> Mask:
         """For each row of `rows` whether the relation has it: `key` are its columns of the key, `others` the rest."""

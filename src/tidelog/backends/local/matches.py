@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,12 @@ def expanded(batch: Batch, matches: Matches, new: Named, names: tuple[str, ...])
         yield Batch(out, layout)
         if lent.shape[0] == SIZE:
             give_back(lent)
+
+
+@lru_cache(1 << 12)
+def in_payload(new: Named, columns: tuple[int, ...]) -> Named:
+    """Names of columns of a relation, as columns of rows that have these columns of it."""
+    return tuple((name, columns.index(column)) for name, column in new)
 
 
 def first_of(matches: Matches, most: int | None) -> Matches:

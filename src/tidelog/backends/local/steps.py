@@ -7,13 +7,13 @@ After that several threads may run it at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from tidelog.backends.local.batch import Batch, Missing, Problem, keep_rows, select_columns, without
+from tidelog.backends.local.batch import Batch, Missing, Named, Problem, keep_rows, layout_of, select_columns, without
 from tidelog.backends.local.closed import ClosedIndex
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.expressions import compute_ids, compute_numbers, test
@@ -25,6 +25,7 @@ from tidelog.backends.local.matches import (
     agreeing,
     expanded,
     first_of,
+    in_payload,
     key_rows,
     probing,
     with_column,
@@ -72,12 +73,17 @@ class Lookup:
     version: Version
     key: tuple[int, ...]
     arguments: tuple[Argument, ...]
-    new: tuple[tuple[str, int], ...]
+    new: Named
     equal: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
     counts_rows: bool
     index: Index | ClosedIndex | None = None
     whole_rows: WholeRows | None = None
+    layout: tuple[str, ...] = field(init=False)
+    """The columns of joined rows, those that are only compared too."""
+
+    def __post_init__(self) -> None:
+        self.layout = tuple(dict.fromkeys((*self.names, *(name for pair in self.equal for name in pair))))
 
     def prepare(self, _evaluation: Evaluation) -> None:
         pass
@@ -95,7 +101,8 @@ class Lookup:
             yield keep_rows(batch, self.present(batch, evaluation), self.names)
             return
         matches = first_of(self._matches(batch, evaluation), evaluation.most_matches)
-        for joined in expanded(batch, matches, self._columns(), self._layout()):
+        new = self.new if self.index is None else in_payload(self.new, self.index.payload_columns)
+        for joined in expanded(batch, matches, new, self.layout):
             yield agreeing(joined, self.equal, self.names)
 
     def present(self, batch: Batch, evaluation: Evaluation) -> Mask:
@@ -115,16 +122,6 @@ class Lookup:
         begins = np.zeros(batch.size, np.int64)
         lengths = np.full(batch.size, rows.shape[0], np.int64)
         return Matches(begins, lengths, rows, batch.size * rows.shape[0])
-
-    def _columns(self) -> dict[str, int]:
-        """The payload column of each new name."""
-        if self.index is None:
-            return dict(self.new)
-        payload = self.index.payload_columns
-        return {name: payload.index(column) for name, column in self.new}
-
-    def _layout(self) -> tuple[str, ...]:
-        return (*self.names, *(name for pair in self.equal for name in pair if name not in self.names))
 
 
 WholeRows: TypeAlias = Callable[[Rows], Mask]
@@ -164,7 +161,7 @@ class OrderedLookup:
     arguments: tuple[Argument, ...]
     column: int
     bounds: tuple[Bound, ...]
-    new: tuple[tuple[str, int], ...]
+    new: Named
     names: tuple[str, ...]
 
     def prepare(self, _evaluation: Evaluation) -> None:
@@ -189,7 +186,7 @@ class OrderedLookup:
             upper, side = _SIDES[bound.operator]
             bisect_blocks(index.values, matches.begins, matches.lengths, numbers, side, upper)
         matches = Matches(matches.begins, matches.lengths, matches.payload, int(matches.lengths.sum()))
-        yield from expanded(batch, matches, dict(self.new), self.names)
+        yield from expanded(batch, matches, self.new, self.names)
 
 
 _SIDES = {
@@ -225,7 +222,7 @@ class TableJoin:
         assert self.index is not None
         others = self.index.payload_columns if self.columns else ()  # a table without columns has one of its own
         payload = {self.columns[column]: number for number, column in enumerate(others)}
-        new = {name: payload[name] for name in self.names if name not in batch.names}
+        new = tuple((name, payload[name]) for name in self.names if name not in batch.names)
         matches = self.index.probe(*probing(batch, self.shared), Version.FULL)
         yield from expanded(batch, matches, new, self.names)
 
@@ -355,7 +352,7 @@ class Aggregation:
     def prepare(self, evaluation: Evaluation) -> None:
         values = evaluation.store.values
         inner = evaluation.collecting(self.node.keys)
-        body = Batch(self.pipeline.collect(inner), {name: n for n, name in enumerate(self.pipeline.names)})
+        body = Batch(self.pipeline.collect(inner), layout_of(self.pipeline.names))
         column = None
         if self.node.value is not None:
             column, missing = compute_ids(self.node.value, body, inner.kinds, values)

@@ -122,7 +122,7 @@ class Store:
             return None
         best = max(range(stored.width), key=lambda column: self.distinct(relation, (column,)))
         index = self.index(relation, (best,))
-        return best if isinstance(index, Index) and index.longest() <= _SHORT_BLOCK else None
+        return best if isinstance(index, Index) and index.has_no_longer_block(_SHORT_BLOCK) else None
 
     def word_index(self, relation: str, key: int) -> WordIndex:
         """The index of a relation of pairs by one column, with words of bits, made when first asked for."""
@@ -160,6 +160,10 @@ class Store:
         """What stands in these columns of marked rows, each combination at least once, where that takes less than all
         rows."""
         return self.marked[relation].project(columns)
+
+    def number_marked(self, relation: str) -> None:
+        """Looks up the marked rows of `relation`, which are stored."""
+        self.relations[relation].numbers_of(self.marked[relation])
 
     def ages_of_marked(self, relation: str) -> Rows:
         """The marked rows of `relation`, which are stored, with their ages as one more column."""

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from tidelog.backends.local.batch import Batch, Missing
+from tidelog.backends.local.batch import Batch, Missing, layout_of
 from tidelog.backends.local.expressions import compute_ids
 from tidelog.backends.local.expressions import test as holds
 from tidelog.backends.spark.layout import CARRIED
