@@ -27,7 +27,7 @@ BEFORE: dict[str, tuple[Any, str]] = {
     "the change is taken": (Flow, "take"),
     "the manifest gets its name": (files, "_link"),
     "the delta gets its name": (sinks, "_swap"),
-    "the mark of the deltas is set": (sinks, "_set_mark"),
+    "the mark of the deltas is set": (sinks, "set_mark"),
     "the rows are written": (Sinks, "_write"),
     "the outputs catch up": (Sinks, "catch_up"),
 }
@@ -39,7 +39,7 @@ AFTER: dict[str, tuple[Any, str]] = {
     "the manifest has its name": (files, "_link"),
     "the version is committed": (Flow, "take"),
     "the delta has its name": (sinks, "_swap"),
-    "the mark of the deltas is there": (sinks, "_set_mark"),
+    "the mark of the deltas is there": (sinks, "set_mark"),
     "the deltas are written": (Sinks, "write_deltas"),
     "the batch is taken": (Streams, "_take_batch"),
     "the rows are there": (Sinks, "_write"),

@@ -101,8 +101,8 @@ def test_a_batch_of_100_changes_costs_at_most_a_second_more_than_an_empty_one(
     started = query.trigger(availableNow=True).start()
     started.awaitTermination()
     empty = [progress["durationMs"]["triggerExecution"] / 1000 for progress in started.recentProgress]
-    streams = streams_of(spark, flow, tmp_path, lambda _: None)
-    following = streams._start(streams._writer().trigger(availableNow=True))
+    batches = streams_of(spark, flow, tmp_path, lambda _: None)._batches()
+    following = batches._start(batches._writer().trigger(availableNow=True))
     following.awaitTermination()
     ours = [progress["durationMs"]["triggerExecution"] / 1000 for progress in following.recentProgress]
     empty, ours = empty[1:BATCHES], ours[1:BATCHES]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     config = load("config_file").read_pipeline(Path(arguments.file))
     with show_progress() as observer:
-        hearer = load("run").Hearer(say if arguments.action in TELLING else keep_quiet, changed, observer)
+        hearer = load("run").Hearer(say if arguments.action in TELLING else keep_quiet, changed, observer, watched)
         match arguments.action:
+            case "run" | "apply" if config.watch is not None and not getattr(arguments, "anew", False):
+                load("watching.run").take_all(config, hearer)
+            case "follow":
+                load("follow").follow(config, hearer)
+            case action if config.watch is not None:
+                refuse_watch(action)
             case "run" if arguments.anew:
                 load("run").run_anew(config, hearer)
             case "run" | "apply":
                 getattr(load("run"), arguments.action)(config, hearer)
-            case "follow":
-                load("follow").follow(config, hearer)
             case "status" if arguments.as_of is None:
                 print("\n".join(load("status").status_lines(config)))
             case "status":
@@ -98,6 +103,24 @@ def changed(delta: Any) -> None:
     for relation in delta:
         print(f"{relation}\t+{delta[relation].appeared_count}\t-{delta[relation].vanished_count}")
     sys.stdout.flush()
+
+
+def watched(version: int, counts: Mapping[str, tuple[int, int]]) -> None:
+    """Prints what a version of a watch did, as `changed` does."""
+    print(f"// version {version}")
+    for relation, (appeared, vanished) in counts.items():
+        if appeared or vanished:
+            print(f"{relation}\t+{appeared}\t-{vanished}")
+    sys.stdout.flush()
+
+
+def refuse_watch(action: str) -> None:
+    """Raises UsageError: a watch has no versions of answers."""
+    instead = (
+        "remove state, checkpoint and deltas to begin anew" if action == "run" else "read the deltas of the outputs"
+    )
+    shown = "run --anew" if action == "run" else action
+    raise UsageError(f"a watch keeps no answers, so there is nothing for '{shown}'\n  hint: {instead}")
 
 
 def show(rows: Any) -> None:

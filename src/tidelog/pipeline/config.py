@@ -114,6 +114,13 @@ class FollowSettings:
     bad_rows: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """Tuples are followed by an index in each of so many buckets, and nothing is kept but the tuples."""
+
+    buckets: int = 16
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """A pipeline file, read and checked; its paths are absolute or name a file system."""
@@ -128,6 +135,7 @@ class Pipeline:
     engine: EngineSettings
     follow: FollowSettings
     limits: Limits
+    watch: WatchSettings | None = None
 
     @cached_property
     def checked(self) -> CheckedProgram:

@@ -24,6 +24,7 @@ from tidelog.pipeline.config import (
     StateFormat,
     StateSettings,
     Tier,
+    WatchSettings,
 )
 from tidelog.pipeline.config_fit import misfits
 from tidelog.pipeline.toml_table import TomlTable
@@ -61,7 +62,7 @@ def _pipeline(table: TomlTable, file: Path) -> Pipeline:
     inputs = {name: _source(one, folder) for name, one in table.tables("inputs")}
     changes = {name: _change(one, folder, inputs.get(name)) for name, one in table.tables("changes")}
     outputs = {name: _output(one, folder) for name, one in table.tables("outputs")}
-    if not inputs:
+    if not inputs and not table.has("watch"):
         table.report("inputs", "is missing\n  hint: add a table for each relation that is read, as in [inputs.edge]")
     pipeline = Pipeline(
         file=file,
@@ -74,6 +75,7 @@ def _pipeline(table: TomlTable, file: Path) -> Pipeline:
         engine=_engine(table.table("engine")),
         follow=_follow(table.table("follow"), folder, state),
         limits=_limits(table.table("limits")),
+        watch=_watch(table.table("watch")) if table.has("watch") else None,
     )
     table.done()
     return pipeline
@@ -194,6 +196,12 @@ def _follow(table: TomlTable, folder: Path, state: StateSettings) -> FollowSetti
         refresh=table.seconds("refresh", default.refresh),
         bad_rows=place(table.text("bad_rows"), folder),
     )
+    table.done()
+    return settings
+
+
+def _watch(table: TomlTable) -> WatchSettings:
+    settings = WatchSettings(table.whole_number("buckets", WatchSettings().buckets))
     table.done()
     return settings
 

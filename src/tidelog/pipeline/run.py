@@ -19,7 +19,7 @@ from tidelog.pipeline.config import ChangeKind, ChangeSource, Pipeline
 from tidelog.pipeline.flow import Flow, FlowSettings, begin_flow, resume_flow
 from tidelog.pipeline.flow_delta import FlowDelta
 from tidelog.pipeline.opening import is_alive
-from tidelog.pipeline.sinks import Sinks
+from tidelog.pipeline.sinks import Sinks, check_folders
 from tidelog.pipeline.sources import read_source
 from tidelog.pipeline.state import StateStore, open_state
 from tidelog.pipeline.streams import Streams, forget_checkpoint
@@ -29,11 +29,14 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Hearer:
-    """Who hears of a run: a line now and then, what each version did, and the engine's rounds."""
+    """Who hears of a run: a line now and then, what each version did, and the engine's rounds.
+
+    Of a watch it is told the version, and how many rows of each relation appeared and vanished."""
 
     progress: Say
     changed: Callable[[FlowDelta], None]
     observer: Observer = SILENT
+    watched: Callable[[int, Mapping[str, tuple[int, int]]], None] = lambda _version, _counts: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +102,21 @@ def apply(pipeline: Pipeline, hearer: Hearer) -> None:
 
 @contextmanager
 def opened(pipeline: Pipeline, hearer: Hearer) -> Iterator[Opened]:
-    """Spark started and the state found; Spark ends with the block if it was started here.
+    """Spark started and the state found."""
+    with started(pipeline, hearer) as spark:
+        yield Opened(pipeline, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer)
 
-    JobError where Spark itself has ended meanwhile.
-    """
-    started = perf_counter()
+
+@contextmanager
+def started(pipeline: Pipeline, hearer: Hearer) -> Iterator[SparkSession]:
+    """Spark started; it ends with the block if it was started here. JobError where it has ended meanwhile by itself."""
+    began = perf_counter()
     is_ours = SparkSession.getActiveSession() is None
     spark = start_session(pipeline.spark)
     try:
         if is_ours:
-            hearer.progress(f"Spark {spark.version} started on {pipeline.spark.master} in {since(started)}")
-        yield Opened(pipeline, spark, open_state(pipeline.state.path, spark, format=pipeline.state.format), hearer)
+            hearer.progress(f"Spark {spark.version} started on {pipeline.spark.master} in {since(began)}")
+        yield spark
     except Exception as reason:
         if is_alive(spark):
             if isinstance(reason, SPARK_ERRORS):
@@ -154,8 +161,8 @@ def resumed(it: Opened) -> Flow:
 
 def sinks_of(it: Opened, flow: Flow) -> Sinks:
     """The outputs, with nothing in their way and the deltas of every version."""
+    check_folders(it.pipeline.outputs.values())
     sinks = Sinks(flow, it.pipeline.outputs, f"tidelog:{it.pipeline.state.path}")
-    sinks.check()
     sinks.catch_up()
     return sinks
 

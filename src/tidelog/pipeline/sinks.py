@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import time
 
@@ -45,14 +45,6 @@ class Sinks:
         self._outputs = outputs
         self._owner = owner
 
-    def check(self) -> None:
-        """Raises OutputError for a folder that holds something else."""
-        for output in self._outputs.values():
-            for path in filter(None, (output.path, output.deltas)):
-                if _is_plain(output, path):
-                    _check_ours(Path(path))
-                    _remove_left_behind(Path(path))
-
     def write_rows(self) -> list[str]:
         """Writes every output whose folder has not the version of now; the relations written."""
         written = []
@@ -74,7 +66,7 @@ class Sinks:
                 elif relation in delta:
                     part = delta[relation]
                     self._write_delta(part.appeared, part.vanished, output, delta.version)
-                _set_mark(output, delta.version)
+                set_mark(output, delta.version)
 
     def catch_up(self) -> None:
         """Writes the deltas of versions that were committed and not written, as after a crash."""
@@ -84,11 +76,11 @@ class Sinks:
             is_marked = _is_plain(output, output.deltas)
             last = _mark(output.deltas) if is_marked else self._flow.version - 1
             if not last:
-                _set_mark(output, 0)  # before there is anything else, so that a crash leaves a folder known as ours
+                set_mark(output, 0)  # before there is anything else, so that a crash leaves a folder known as ours
             for number in (number for number in self._flow.versions_of(relation) if number > last):
                 appeared, vanished = self._flow.deltas(relation, number)
                 self._write_delta(appeared, vanished, output, number)
-                _set_mark(output, number)
+                set_mark(output, number)
 
     def _write(self, rows: DataFrame, output: Output, path: str) -> None:
         try:
@@ -107,21 +99,38 @@ class Sinks:
 
     def _write_delta(self, appeared: DataFrame, vanished: DataFrame, output: Output, version: int) -> None:
         rows = appeared.withColumn(CHANGE, f.lit(APPEARED)).unionAll(vanished.withColumn(CHANGE, f.lit(VANISHED)))
-        folder = f"version={version}"
-        try:
-            if _is_plain(output, output.deltas):
-                target = Path(output.deltas) / folder
-                with Staging(target) as staged:
-                    _writer(rows, output).save(str(staged))
-                    _swap(staged, target)
-            elif output.format is Format.DELTA:
-                numbered = rows.withColumn("version", f.lit(version))
-                writer = numbered.write.format("delta").mode("append").options(**output.options)
-                writer.option("txnAppId", self._owner).option("txnVersion", version).save(output.deltas)
-            else:
-                _writer(rows, output).save(f"{output.deltas.rstrip('/')}/{folder}")
-        except (OSError, *SPARK_ERRORS) as reason:
-            raise _unwritable(output.deltas, reason) from reason
+        write_changes(rows, output, version, self._owner)
+
+
+def check_folders(outputs: Iterable[Output]) -> None:
+    """Raises OutputError for a folder that holds something else."""
+    for output in outputs:
+        for path in filter(None, (output.path, output.deltas)):
+            if _is_plain(output, path):
+                _check_ours(Path(path))
+                _remove_left_behind(Path(path))
+
+
+def write_changes(rows: DataFrame, output: Output, version: int, owner: str) -> None:
+    """Adds rows that have a column `change` to the deltas of an output; a version that comes again takes its place.
+
+    `owner` is a name for whoever counts the versions.
+    """
+    folder = f"version={version}"
+    try:
+        if _is_plain(output, output.deltas):
+            target = Path(output.deltas) / folder
+            with Staging(target) as staged:
+                _writer(rows, output).save(str(staged))
+                _swap(staged, target)
+        elif output.format is Format.DELTA:
+            numbered = rows.withColumn("version", f.lit(version))
+            writer = numbered.write.format("delta").mode("append").options(**output.options)
+            writer.option("txnAppId", owner).option("txnVersion", version).save(output.deltas)
+        else:
+            _writer(rows, output).save(f"{output.deltas.rstrip('/')}/{folder}")
+    except (OSError, *SPARK_ERRORS) as reason:
+        raise _unwritable(output.deltas, reason) from reason
 
 
 def _write_arrow_delta(part: FlowRelationDelta, output: Output, version: int) -> None:
@@ -204,7 +213,8 @@ def _mark(folder: str) -> int:
         return 0
 
 
-def _set_mark(output: Output, version: int) -> None:
+def set_mark(output: Output, version: int) -> None:
+    """Notes up to which version an output has deltas, where it is a folder of ours."""
     if not _is_plain(output, output.deltas):
         return
     folder = Path(output.deltas)

@@ -29,6 +29,7 @@ LOCAL_MASTERS = r"local(\[(\*|\d+)(,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+
 CONNECT_PORT = 15002
 CONNECT_SECONDS = 10
 GIGABYTE = 2**30
+ABOUT_PANDAS = "PySpark does not yet fully support pandas"
 
 
 class LogLevel(Enum):
@@ -96,6 +97,8 @@ def session_options(settings: SessionSettings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": str(settings.progress).lower(),
         # PySpark would note for each column where in Tidelog it is made: half of all that it says to Java.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
+        # Tidelog hands PySpark Arrow tables and never a pandas frame, so the version of pandas does not matter.
+        "spark.executorEnv.PYTHONWARNINGS": f"ignore:{ABOUT_PANDAS}:FutureWarning",
     }
     if settings.local:
         chosen |= _local_options(settings.master)
@@ -139,8 +142,7 @@ def _session_class() -> type[SparkSession]:
 
 def _quieten_python(level: LogLevel) -> None:
     """Stops what PySpark itself prints: advice, and each error once more before it is raised."""
-    # Tidelog hands PySpark Arrow tables and never a pandas frame, so the version of pandas does not matter.
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    warnings.filterwarnings("ignore", ABOUT_PANDAS, FutureWarning)
     if level in (LogLevel.OFF, LogLevel.ERROR):
         logger = importlib.import_module("pyspark.logger").PySparkLogger
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
