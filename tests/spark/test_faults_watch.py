@@ -1,0 +1,116 @@
+"""A pipeline that watches, killed with SIGKILL at random times: no batch is told twice or lost (`make faults`)."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mortal_pipeline import AT_WORK, START_SECONDS, STARTED, read_folder, strike_down, wait_for_word
+from processes import children_of, is_java, wait_until_gone
+
+from oracle import evaluate
+from tidelog.analysis.check import check
+from tidelog.language.parser import parse
+from tidelog.schema import Row
+
+KILLS = int(os.environ.get("TIDELOG_KILLS", "0")) // 5
+FILES = 3 * KILLS
+PROGRAM = """\
+.decl from(a: number, b: number)
+.decl to(b: number, c: number)
+.decl shut(b: number)
+.decl hop(b: number, a: number, c: number)
+hop(b, a, c) :- from(a, b), to(b, c), !shut(b).
+"""
+RELATIONS = {"from": 2, "to": 2, "shut": 1}
+PIPELINE = """\
+program = "rules.dl"
+[state]
+path = "state"
+[watch]
+buckets = 4
+[outputs.hop]
+deltas = "out"
+[follow]
+every = 0
+files_per_batch = 1
+[spark]
+master = "local[2]"
+[spark.options]
+"spark.driver.memory" = "512m"
+"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""
+
+
+@pytest.mark.skipif(not KILLS, reason="takes minutes: make faults")
+def test_a_watch_that_is_killed_tells_every_change_once(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    (tmp_path / "rules.dl").write_text(PROGRAM)
+    changes = "".join(f'[changes.{name}]\npath = "{name}"\nformat = "json"\n' for name in RELATIONS)
+    (tmp_path / "pipeline.toml").write_text(PIPELINE + changes)
+    states = list(feed(tmp_path, chance))
+    kills = sum(live(tmp_path, "follow", chance.choice(("python", "java", "both")), chance) for _ in range(KILLS))
+    assert not live(tmp_path, "apply", "", chance)
+    held, reached = set[Row](), 0
+    for version in range(1, int((tmp_path / "out/_tidelog_version").read_text()) + 1):
+        found = read_folder(tmp_path / "out" / f"version={version}")
+        appeared, vanished = ({row[:-1] for row in found if row[-1] == word} for word in ("appeared", "vanished"))
+        assert len(appeared) + len(vanished) == len(found)
+        assert not appeared & held
+        assert vanished <= held
+        held = held - vanished | appeared
+        reached = next(number for number in range(reached, len(states)) if states[number] == held)
+    assert held == states[-1]
+    print(f"{kills} kills, {version} batches, {len(states)} states")
+    assert kills
+
+
+def feed(folder: Path, chance: random.Random) -> Iterator[set[Row]]:
+    """Puts files of changes there, which are taken in order; the rows of the oracle after each of them."""
+    checked = check(parse(PROGRAM))
+    facts: dict[str, set[Row]] = {name: set() for name in RELATIONS}
+    for name in RELATIONS:
+        (folder / name).mkdir()
+    for number in range(FILES):
+        name = chance.choice(list(RELATIONS))
+        columns = checked.schemas[name].names
+        lines = []
+        for row in {tuple(chance.randrange(4) for _ in columns) for _ in range(3)}:
+            comes = chance.random() < 0.7
+            (facts[name].add if comes else facts[name].discard)(row)
+            values = ", ".join(f'"{column}": {value}' for column, value in zip(columns, row, strict=True))
+            lines.append(f'{{{values}, "op": "{"+" if comes else "-"}"}}\n')
+        file = folder / name / f"{number}.json"
+        file.write_text("".join(lines))
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+        yield evaluate(checked, facts)["hop"]
+
+
+def live(folder: Path, action: str, victim: str, chance: random.Random) -> bool:
+    """Runs a command, to its end where there is no victim; whether it was killed."""
+    log = folder / "driver.log"
+    with log.open("wb") as output:
+        words = [sys.executable, "-m", "tidelog", "pipeline", action, "pipeline.toml"]
+        driver = subprocess.Popen(words, cwd=folder, stdout=output, stderr=output)
+    try:
+        wait_for_word(driver, log, STARTED, START_SECONDS)
+        javas = list(filter(is_java, children_of(driver.pid)))
+        if not victim:
+            assert driver.wait(600) == 0, log.read_text()
+            return False
+        wait_for_word(driver, log, AT_WORK if chance.random() < 0.7 else STARTED, 120)
+        try:
+            driver.wait(chance.uniform(0, 3))
+        except subprocess.TimeoutExpired:
+            strike_down(driver.pid, victim)
+        assert driver.wait(120) in (1, -9), log.read_text()
+        wait_until_gone(javas, 60)
+        return True
+    finally:
+        driver.kill()
+        driver.wait()
