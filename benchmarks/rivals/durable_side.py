@@ -77,8 +77,8 @@ def watched(facts: Facts, arrive: Callable[[str, list[dict[str, Any]]], object])
     """What `arriving` near tuples took, beside giving all others."""
     found: set[Row] = set()
     name = state_channels(f"channels{next(_numbers)}", found)
-    arriving = [{**message, "kind": "near"} for message in messages("arriving", facts["arriving"])]
-    others = [message for kind in ("use", "request", "near") for message in messages(kind, facts[kind])]
+    arriving = numbered({**message, "kind": "near"} for message in messages("arriving", facts["arriving"]))
+    others = numbered(message for kind in ("use", "request", "near") for message in messages(kind, facts[kind]))
     clock = process_time()
     give(name, others)
     loaded = process_time()
@@ -95,6 +95,11 @@ def messages(kind: str, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
     """Rows as facts."""
     for row in rows:
         yield fact(kind, **dict(zip(COLUMNS[kind], row, strict=True)))
+
+
+def numbered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Facts with names of their own: among some 100,000 without, two are taken for the same."""
+    return [{**row, "id": next(_numbers)} for row in rows]
 
 
 def dictionary() -> Iterator[dict[str, Any]]:

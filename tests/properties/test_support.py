@@ -38,12 +38,12 @@ def unsupported(session: Session) -> list[str]:
     held = session._model.materialization
     backend, strata = held._backend, held._questions().strata
     run = Run(held._plan, backend, Limits(), SILENT, held._ordering)
-    update = Update(backend, held._questions(), run, Journal(backend), Strategy.BACKWARD_FORWARD, frozenset())
+    update = Update(backend, held._questions(), run, Journal(backend), Strategy.BACKWARD_FORWARD, frozenset(), {})
     return [
         relation
         for number, questions in enumerate(strata)
         if questions.stratum.closed is None and not questions.stratum.modules
         for relation in questions.stratum.relations
         if relation not in held._distrusted and held._kept_in(relation) != relation
-        if len(update._unsupported(questions, relation, backend.facts(relation), number))
+        if len(update._unsupported(relation, backend.facts(relation), update._support(questions, relation), number))
     ]

@@ -19,7 +19,9 @@ from tidelog.language.syntax_tree import Constant, Variable
 from tidelog.schema import Schema
 
 CodeRow = tuple[int, ...]
-Binding = dict[PlainTerm, int]
+Binding = dict[str, int]
+"""The values of variables, by name."""
+
 _BYTES_PER_ENTRY = 16
 """A key or a pointer to a tuple with its link, as flat arrays would keep it."""
 
@@ -48,6 +50,15 @@ class Counters:
     activations: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """How many indexes a relation has, the literals with a memory of its tuples, and how many each of these has."""
+
+    indexes: int
+    memories: list[WatchLiteral]
+    sizes: list[int]
+
+
 class JoinIndex:
     """An activation index of one structure: a tuple is stored first, then each rule that reads it is joined."""
 
@@ -59,6 +70,7 @@ class JoinIndex:
         self._rows: dict[str, dict[CodeRow, None]] = {}
         self._under: dict[tuple[str, int], dict[int, dict[CodeRow, None]]] = {}
         self._widths: list[int] = []
+        self._kept: dict[str, _Kept] = {}
         self.counters = Counters()
 
     def add_relation(self, schema: Schema) -> int:
@@ -74,11 +86,13 @@ class JoinIndex:
     def add_rule(self, rule: WatchRule) -> int:
         """The number of a rule to watch."""
         self._rules.append(rule)
+        self._kept.clear()
         return len(self._rules) - 1
 
     def remove_rule(self, rule: int) -> None:
         """Ends a rule."""
         self._rules[rule] = None
+        self._kept.clear()
 
     def apply(self, arrivals: Arrivals) -> Matches:
         """The matches that begin and end with each of the arrivals, which are taken one after the other."""
@@ -193,9 +207,7 @@ class JoinIndex:
                 column = (joined or list(bound))[0]
                 self._search(relation, column, bound[column])
             case Structure.MEMORIES if _has_constants(literal):
-                counters.searches += 1
-                counters.entries += 1
-                counters.tuples += sum(self._admits(literal, row) for row in self._smallest(literal))
+                self._read_memory(literal)
             case Structure.FILTERS if joined:
                 counters.searches += 1
                 listed = self._under[relation, joined[0]].get(bound[joined[0]], {})
@@ -203,9 +215,7 @@ class JoinIndex:
                 counters.entries += 1 + admitted
                 counters.tuples += admitted
             case Structure.FILTERS if _has_constants(literal):
-                counters.searches += 1
-                counters.entries += 1
-                counters.tuples += sum(self._admits(literal, row) for row in self._smallest(literal))
+                self._read_memory(literal)
             case _:
                 counters.tuples += size
 
@@ -217,19 +227,14 @@ class JoinIndex:
         self.counters.entries += steps + listed
         self.counters.tuples += listed
 
-    def _smallest(self, literal: WatchLiteral) -> dict[CodeRow, None]:
-        """The rows under one of a literal's constants."""
-        column = next(at for at, term in enumerate(literal.terms) if isinstance(term, Constant))
-        return self._under[literal.relation, column].get(self._value(literal.terms[column], {}), {})
-
     def _store(self, relation: str, row: CodeRow) -> None:
+        self._count_upkeep(relation, row, 1)
         self._rows[relation][row] = None
         for column, value in enumerate(row):
             self._under[relation, column].setdefault(value, {})[row] = None
-        self._count_upkeep(relation, row)
 
     def _forget(self, relation: str, row: CodeRow) -> None:
-        self._count_upkeep(relation, row)
+        self._count_upkeep(relation, row, -1)
         del self._rows[relation][row]
         for column, value in enumerate(row):
             listed = self._under[relation, column][value]
@@ -237,12 +242,31 @@ class JoinIndex:
             if not listed:
                 del self._under[relation, column][value]
 
-    def _count_upkeep(self, relation: str, row: CodeRow) -> None:
-        """Counts one search for each index and each memory that the tuple has to be put into or taken out of."""
-        kept = len(self._indexed(relation))
-        kept += sum(self._admits(literal, row) for literal in self._memories(relation))
-        self.counters.searches += kept
-        self.counters.entries += kept
+    def _count_upkeep(self, relation: str, row: CodeRow, change: int) -> None:
+        """Counts one search for each index and each memory that the tuple is put into (1) or taken out of (-1)."""
+        kept = self._kept_of(relation)
+        searches = kept.indexes
+        for at, literal in enumerate(kept.memories):
+            if self._admits(literal, row):
+                searches += 1
+                kept.sizes[at] += change
+        self.counters.searches += searches
+        self.counters.entries += searches
+
+    def _kept_of(self, relation: str) -> _Kept:
+        """What is kept of a relation, counted anew once rules have changed."""
+        if relation not in self._kept:
+            memories, rows = self._memories(relation), self._rows[relation]
+            sizes = [sum(self._admits(literal, row) for row in rows) for literal in memories]
+            self._kept[relation] = _Kept(len(self._indexed(relation)), memories, sizes)
+        return self._kept[relation]
+
+    def _read_memory(self, literal: WatchLiteral) -> None:
+        """Counts the search for a literal's memory and its tuples, all of which are read."""
+        kept = self._kept_of(literal.relation)
+        self.counters.searches += 1
+        self.counters.entries += 1
+        self.counters.tuples += kept.sizes[kept.memories.index(literal)]
 
     def _indexed(self, relation: str) -> list[int]:
         """The columns of a relation that have an index; with filters, one for each rule that joins on it."""
@@ -286,9 +310,7 @@ class JoinIndex:
     def _bound(self, literal: WatchLiteral, binding: Binding) -> dict[int, int]:
         """The columns of a literal that have a value, with it."""
         return {
-            column: self._value(term, binding)
-            for column, term in enumerate(literal.terms)
-            if isinstance(term, Constant) or term in binding
+            column: self._value(term, binding) for column, term in enumerate(literal.terms) if _is_known(term, binding)
         }
 
     def _unified(self, literal: WatchLiteral, row: CodeRow, binding: Binding) -> Binding | None:
@@ -297,7 +319,7 @@ class JoinIndex:
         for term, value in zip(literal.terms, row, strict=True):
             if isinstance(term, Constant) and self._value(term, {}) != value:
                 return None
-            if isinstance(term, Variable) and found.setdefault(term, value) != value:
+            if isinstance(term, Variable) and found.setdefault(term.name, value) != value:
                 return None
         return found
 
@@ -305,17 +327,22 @@ class JoinIndex:
         """Whether no comparison is false whose sides are known by now."""
         for comparison in rule.comparisons:
             sides = (comparison.left, comparison.right)
-            if all(isinstance(side, Constant) or side in binding for side in sides):
+            if all(_is_known(side, binding) for side in sides):
                 left, right = (self._value(side, binding) for side in sides)
                 if not COMPARE[comparison.operator](left, right):
                     return False
         return True
 
     def _value(self, term: PlainTerm, binding: Binding) -> int:
-        if isinstance(term, Constant):
-            assert term.kind is not None
-            return self._codes.of_value(term.value, term.kind)
-        return binding[term]
+        if isinstance(term, Variable):
+            return binding[term.name]
+        assert isinstance(term, Constant)
+        assert term.kind is not None
+        return self._codes.of_value(term.value, term.kind)
+
+
+def _is_known(term: PlainTerm, binding: Binding) -> bool:
+    return term.name in binding if isinstance(term, Variable) else isinstance(term, Constant)
 
 
 def _has_constants(literal: WatchLiteral) -> bool:

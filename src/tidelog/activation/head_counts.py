@@ -15,7 +15,7 @@ class HeadCounts:
 
     def __init__(self) -> None:
         self._tables = empty_tables(1)
-        self._counts = np.zeros(0, np.int64)
+        self._counts = np.zeros(len(self._tables.links), np.int64)
         self._known = known_relations(0, 1)
         self._watches = np.zeros(0, np.int32)
 
@@ -33,24 +33,21 @@ class HeadCounts:
         self._watches = np.append(self._watches, np.int32(watch))
 
     def count(self, matches: Matches) -> Matches:
-        """The matches with which a row begins or ends; `rules` says which watch it is."""
-        kept = np.zeros(len(matches), np.bool_)
-        watches = self._watches
-        reached = 0
-        while reached < len(matches):
-            self._make_room(1)
-            reached = count_heads(
-                *(*self._tables, self._known, self._counts, watches),
+        """The matches with which a row begins or ends, in place of those given; `rules` says which watch it is."""
+        count = len(matches)
+        codes = np.empty(count, np.uint64)
+        reached = kept = 0
+        while True:
+            reached, kept = count_heads(
+                *(*self._tables, self._known, self._counts, self._watches, codes),
                 *(matches.rules, matches.arrivals, matches.signs, matches.heads, reached, kept),
             )
-            if reached < len(matches):
-                same = matches.arrivals[reached:] == matches.arrivals[reached]
-                self._make_room(int(np.count_nonzero(same)))
-        return Matches(watches[matches.rules[kept]], matches.arrivals[kept], matches.signs[kept], matches.heads[kept])
+            if reached == count:
+                return matches.first(kept)
+            self._make_room(int(np.count_nonzero(matches.arrivals[reached:] == matches.arrivals[reached])))
 
     def _make_room(self, rows: int) -> None:
         self._tables = with_room_for_tuples(self._tables, rows)
-        if self._counts.size < self._tables.links.shape[0]:
-            counts = np.zeros(self._tables.links.shape[0], np.int64)
-            counts[: self._counts.size] = self._counts
-            self._counts = counts
+        counts = np.zeros(len(self._tables.links), np.int64)
+        counts[: self._counts.size] = self._counts
+        self._counts = counts

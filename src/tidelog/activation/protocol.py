@@ -40,6 +40,10 @@ class Matches:
     def __len__(self) -> int:
         return self.rules.size
 
+    def first(self, count: int) -> Matches:
+        """The first of them."""
+        return Matches(self.rules[:count], self.arrivals[:count], self.signs[:count], self.heads[:count])
+
 
 @dataclass(frozen=True, slots=True)
 class Accesses:

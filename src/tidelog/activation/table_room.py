@@ -21,12 +21,14 @@ from tidelog.kernels.watch_totals import (
     MADE_ENTRIES,
     MADE_NODES,
     MADE_TUPLES,
+    STEP,
     TOTALS,
     TUPLES,
 )
 
 _SMALLEST = 16
-_MOST = 1 << 30
+_MANY, _MOST = 1 << 19, 1 << 30
+_BLOCK = 1_025
 _LINE = 64
 _NUMBER = 4
 """Bytes of a line of the cache, and of a number in it."""
@@ -35,7 +37,7 @@ _NUMBER = 4
 def empty_tables(width: int) -> Tables:
     """Tables for tuples of up to `width` columns."""
     totals = np.zeros(TOTALS, np.int64)
-    totals[[FREE_TUPLE, FREE_ENTRY, FREE_NODE]] = NONE
+    totals[[FREE_TUPLE, FREE_ENTRY, FREE_NODE, STEP]] = NONE
     cells, links = _tuple_rows(_SMALLEST, width)
     keys, entries = _entry_rows(_SMALLEST)
     return Tables(
@@ -74,28 +76,24 @@ def known_relations(relations: int, width: int) -> npt.NDArray[np.int64]:
 
 def with_room_for_tuples(tables: Tables, count: int) -> Tables:
     """The tables with room for `count` more tuples."""
-    totals = tables.totals
-    made = int(totals[MADE_TUPLES])
-    room = _room(tables.links.shape[0], made + count)
-    if room > tables.links.shape[0] and not (count == 1 and totals[FREE_TUPLE] != NONE):
+    needed, made = int(tables.totals[TUPLES]) + count, int(tables.totals[MADE_TUPLES])
+    room = _room_for_rows(tables.links.shape[0], needed)
+    if room > tables.links.shape[0]:
         cells, links = _tuple_rows(room, tables.cells.shape[1])
         links[:made] = tables.links[:made]
         tables = tables._replace(cells=cells, links=links)
-    finder = _larger(tables.tuple_finder, 2 * (int(totals[TUPLES]) + count))
-    return tables._replace(tuple_finder=finder)
+    return tables._replace(tuple_finder=_larger(tables.tuple_finder, 2 * needed))
 
 
 def with_room_for_entries(tables: Tables, count: int) -> Tables:
     """The tables with room for `count` more entries."""
-    totals = tables.totals
-    made = int(totals[MADE_ENTRIES])
-    room = _room(tables.keys.size, made + count)
+    needed, made = int(tables.totals[ENTRIES]) + count, int(tables.totals[MADE_ENTRIES])
+    room = _room_for_rows(tables.keys.size, needed)
     if room > tables.keys.size:
         keys, entries = _entry_rows(room)
         entries[:made] = tables.entries[:made]
         tables = tables._replace(keys=keys, entries=entries)
-    finder = _larger(tables.entry_finder, 2 * (int(totals[ENTRIES]) + count))
-    return tables._replace(entry_finder=finder)
+    return tables._replace(entry_finder=_larger(tables.entry_finder, 2 * needed))
 
 
 def with_room_for_nodes(tables: Tables, count: int) -> Tables:
@@ -131,6 +129,14 @@ def _aligned_rows(count: int, columns: int) -> npt.NDArray[np.int32]:
     return spare[begin : begin + count * columns].reshape(count, columns)
 
 
+def _room_for_rows(room: int, needed: int) -> int:
+    """Room for as many rows as are needed. Memory that nothing is written to costs nothing, copying does: tables that
+    are small get far more of it."""
+    while room < min(needed, _MANY):
+        room *= 8
+    return _room(room, needed)
+
+
 def _room(room: int, needed: int) -> int:
     if needed > _MOST:
         raise LimitError(f"more than {_MOST:,} tuples or values are watched: split the stream by a join key")
@@ -144,5 +150,5 @@ def _larger(finder: npt.NDArray[np.int64], needed: int) -> npt.NDArray[np.int64]
     if room == finder.size:
         return finder
     larger = np.full(room, NONE, np.int64)
-    move_finder(finder, larger)
+    move_finder(finder, larger, np.empty(_BLOCK, np.int64))
     return larger

@@ -27,14 +27,15 @@ from tidelog.activation.watch_rule import WatchRule
 from tidelog.kernels import jit
 from tidelog.kernels import watch_program as join
 from tidelog.kernels import watch_totals as totals
-from tidelog.kernels.watch_apply import activate_stored, apply_arrivals, index_stored, order_stored
+from tidelog.kernels.watch_apply import ASKS, LIES, apply_arrivals, order_stored
 from tidelog.kernels.watch_finder import NONE, hash_key
 from tidelog.kernels.watch_order import DEEPEST, make_order, values_in
-from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, LISTS, PAGES, SLOTS, WIDTH, hold_entry
+from tidelog.kernels.watch_tables import AHEAD, BEGIN, END, HOMES, LISTS, PAGES, SLOTS, WIDTH, hold_entry
 from tidelog.language.syntax_tree import Constant
 from tidelog.schema import Kind, Schema
 
-_MATCHES = 64
+_MATCHES = 2
+"""Room for matches at first, which doubles as it is needed."""
 
 
 class YieldIndex:
@@ -49,10 +50,10 @@ class YieldIndex:
         self._rule_tables = RuleTables()
         self.tables = empty_tables(1)
         self.known = known_relations(0, 1)
-        self._program, self._space = _nothing_to_do(), np.zeros((join.SPACE, 1), np.int64)
-        self._is_stale = False
+        self._is_stale = True
         self._to_index: set[int] = set()
         self._statistics = np.zeros((0, join.STATISTICS), np.int64)
+        self._prepare()
 
     def add_relation(self, schema: Schema) -> int:
         """The number of a relation whose tuples will arrive; the one it has if it is known."""
@@ -88,34 +89,27 @@ class YieldIndex:
 
     def apply(self, arrivals: Arrivals) -> Matches:
         """The matches that begin and end with each of the arrivals, which are taken one after the other."""
-        jit.work(arrivals.relations.size)
         if self._is_stale:
             self._refresh()
-        marks, heads = self._no_matches()
-        reached = 0
-        while True:
-            reached, marks, heads = apply_arrivals(
-                *(*self.tables, self.known, self._program, self._space, self._statistics),
-                *(arrivals.relations, arrivals.signs, arrivals.rows, reached, marks, heads),
-            )
-            if reached == arrivals.relations.size:
-                return self._matches(marks, heads)
-            self._grow()
+        found = self._take(arrivals.relations, arrivals.signs, arrivals.rows)
+        return self._matches(found) if found else self._nothing
 
     def matches(self, rule: int) -> Matches:
         """Every match of a rule that there is now."""
         if self._is_stale:
             self._refresh()
         occurrence, relation = self._rule_tables.first_occurrence(rule, len(self.relations))
-        tuples = int(self.known[relation, COUNT])
-        jit.work(tuples)
-        marks, heads = self._no_matches()
-        if tuples:
-            marks, heads = activate_stored(
-                *(*self.tables, self.known, self._program, self._space, self._statistics),
-                *(occurrence, relation, marks, heads),
-            )
-        return self._matches(marks, heads)
+        rows = self._under_constants(rule, self._stored(relation))
+        all_occurrences = self.known[relation, [BEGIN, END]].copy()
+        self.known[relation, [BEGIN, END]] = occurrence, occurrence + 1
+        try:
+            found = self._matches(self._take(*_of_one_sort(relation, ASKS, rows)))
+        finally:
+            self.known[relation, [BEGIN, END]] = all_occurrences
+        self._statistics[rule, join.RULE_SEARCHES] += len(rows)
+        self._statistics[rule, join.TUPLES_READ] += np.unique(found.arrivals).size
+        found.arrivals[:] = 0
+        return found
 
     def accesses(self) -> Accesses:
         """What all arrivals have touched so far."""
@@ -129,13 +123,16 @@ class YieldIndex:
         )
 
     def size(self) -> IndexSize:
-        """How large the index is now; bytes count room for more too."""
+        """How large the index is now; bytes count what was made, also if it is free again."""
         stored = self.tables
-        numbers = np.flatnonzero(stored.links[: stored.totals[totals.MADE_TUPLES], 0] != NONE)
+        tuples, entries_made, nodes = (
+            int(stored.totals[at]) for at in (totals.MADE_TUPLES, totals.MADE_ENTRIES, totals.MADE_NODES)
+        )
+        numbers = np.flatnonzero(stored.links[:tuples, 0] != NONE)
         under = int(np.count_nonzero(stored.links[numbers, HOMES : HOMES + self.width] != NONE))
         entries = int(stored.totals[totals.ENTRIES]) + under + self._ordered_values()
-        kept = (stored.links, stored.entries, stored.entry_finder, stored.trees)
-        return IndexSize(entries, sum(table.nbytes for table in kept) - stored.cells.nbytes)
+        kept = (stored.links[:tuples], stored.entries[:entries_made], stored.entry_finder, stored.trees[:nodes])
+        return IndexSize(entries, sum(table.nbytes for table in kept) - stored.cells[:tuples].nbytes)
 
     def _ordered_values(self) -> int:
         """How many values all orders have."""
@@ -212,38 +209,84 @@ class YieldIndex:
 
     def _refresh(self) -> None:
         """Brings the tables of rules up to date with what was added."""
+        self._prepare()
+        self._is_stale = False
+        for relation in sorted(self._to_index):
+            self._take(*_of_one_sort(relation, LIES, self._stored(relation)))
+        self._to_index.clear()
+
+    def _prepare(self) -> None:
+        """Makes what kernels are given besides the tables, and room for matches."""
         self._program, begins = self._rule_tables.program(len(self.relations))
         self.known[:, BEGIN], self.known[:, END] = begins[:-1], begins[1:]
         self._space = np.zeros((join.SPACE, max(self.width, self._rule_tables.most_needed)), np.int64)
-        self._is_stale = False
-        for relation in sorted(self._to_index):
-            self._index_stored(relation)
-        self._to_index.clear()
+        self._hashes = np.empty((AHEAD, self.width + 1), np.uint64)
+        self._marks = np.empty((_MATCHES, 3), np.int32)
+        self._heads = np.empty((_MATCHES, self._rule_tables.widest_head), np.int64)
+        self._nothing = self._matches(0)
+        self._hand_out()
 
-    def _index_stored(self, relation: int) -> None:
-        """Puts the tuples that a new rule admits under the entries of their columns."""
-        reached = 0
-        while reached < self.tables.totals[totals.MADE_TUPLES]:
-            reached = index_stored(*self.tables, self.known, self._program, relation, reached)
-            if reached < self.tables.totals[totals.MADE_TUPLES]:
+    def _hand_out(self) -> None:
+        """Puts together what every arrival is given."""
+        shared = (self.known, self._program, self._space, self._statistics, self._hashes)
+        self._prepared = (*self.tables, *shared, self._marks, self._heads)
+
+    def _stored(self, relation: int) -> CodeArray:
+        """The tuples of a relation."""
+        links = self.tables.links[: self.tables.totals[totals.MADE_TUPLES]]
+        return self.tables.cells[np.flatnonzero(links[:, 0] == relation)]
+
+    def _under_constants(self, rule: int, rows: CodeArray) -> CodeArray:
+        """Those of the tuples that have the constants of the first positive literal of a rule."""
+        literal = next(each for each in self.rules[rule].literals if not each.negated)
+        for column, term in enumerate(literal.terms):
+            if isinstance(term, Constant):
+                rows = rows[rows[:, column] == self._codes.of_value(term.value, _kind(term))]
+        return rows
+
+    def _take(self, relations: npt.NDArray[np.int32], signs: npt.NDArray[np.int8], rows: CodeArray) -> int:
+        """The number of matches that are written, with every table growing as it needs to."""
+        if not relations.size:
+            return 0
+        jit.work(relations.size)
+        # Once for each tuple that arrives by itself: a third of the call would be spent in passing it on.
+        take = apply_arrivals.dispatcher if jit.is_compiled() else apply_arrivals
+        found: int
+        reached, found = take(*self._prepared, relations, signs, rows, 0)
+        if reached == relations.size:
+            return found
+        try:
+            while reached < relations.size:
+                if self.tables.totals[totals.FOUND] == len(self._marks):
+                    self._make_room_for_matches()
                 self._grow()
+                reached, found = apply_arrivals(*self._prepared, relations, signs, rows, reached)
+        except BaseException:  # what the arrival did stays, but nothing waits for it any more
+            self.tables.totals[totals.FOUND], self.tables.totals[totals.STEP] = 0, NONE
+            raise
+        return found
 
-    def _no_matches(self) -> tuple[npt.NDArray[np.int32], CodeArray]:
-        self.tables.totals[totals.FOUND] = 0
-        return np.empty((_MATCHES, 3), np.int32), np.empty((_MATCHES, self._rule_tables.widest_head), np.int64)
+    def _matches(self, found: int) -> Matches:
+        """The matches written last; what is written later does not change them."""
+        marks = self._marks[:found].copy()
+        return Matches(marks[:, 0], marks[:, 1], marks[:, 2], self._heads[:found].copy())
 
-    def _matches(self, marks: npt.NDArray[np.int32], heads: CodeArray) -> Matches:
-        marks = marks[: self.tables.totals[totals.FOUND]]
-        return Matches(marks[:, 0], marks[:, 1], marks[:, 2], heads[: len(marks)])
+    def _make_room_for_matches(self) -> None:
+        self._marks = np.concatenate([self._marks, np.empty_like(self._marks)])
+        self._heads = np.concatenate([self._heads, np.empty_like(self._heads)])
+        self._hand_out()
 
     def _grow(self) -> None:
         """Makes every table that is full larger."""
         roomy = with_room_for_entries(with_room_for_tuples(self.tables, 1), self.width)
         self.tables = with_room_for_nodes(roomy, self.width * DEEPEST)
+        self._hand_out()
 
 
-def _nothing_to_do() -> npt.NDArray[np.int64]:
-    return np.zeros((0, join.COLUMNS), np.int64)
+def _of_one_sort(
+    relation: int, sign: int, rows: CodeArray
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8], CodeArray]:
+    return np.full(len(rows), relation, np.int32), np.full(len(rows), sign, np.int8), rows
 
 
 def _kind(constant: Constant) -> Kind:

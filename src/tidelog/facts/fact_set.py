@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tidelog.facts.membership import Mask, Membership, Rows, chosen, membership_for
+from tidelog.facts.membership import Mask, Membership, Rows, chosen, passing_membership
 from tidelog.kernels import jit
+from tidelog.kernels.few_rows import different_rows, rows_without
 
 _MANY_ROWS = 1 << 16
+
+_FEW_COMPARISONS = 1 << 10
+"""Rows compared with one another, up to which no table of them is made."""
 
 
 class FactSet:
@@ -75,13 +79,18 @@ class FactSet:
         if not len(self) or not len(other):
             return self
         jit.work(len(self) + len(other))
+        if len(self) * len(other) <= _FEW_COMPARISONS and other._membership is None:
+            rows = np.ascontiguousarray(self.rows)
+            out = np.empty_like(rows)
+            left = rows_without(rows, np.ascontiguousarray(other.rows), out)
+            return self if left == len(self) else FactSet(out[:left])
         return FactSet(other.membership.unknown(np.ascontiguousarray(self.rows)))
 
     @property
     def membership(self) -> Membership:
         """The set of the rows."""
         if self._membership is None:
-            made = membership_for(self._width)
+            made = passing_membership(self._width, len(self))
             made.add(np.ascontiguousarray(self.rows), np.empty((len(self) + 1, self._width), np.int32), 0)
             self._membership = made
         return self._membership
@@ -113,11 +122,14 @@ class Gathering:
 
 def different(batches: Iterable[Rows]) -> FactSet:
     """The different rows of all `batches`, of which there is at least one."""
-    rows = np.concatenate(list(batches))
+    some = list(batches)
+    rows = some[0] if len(some) == 1 else np.concatenate(some)
     if rows.shape[0] == 1:
         return FactSet(rows)
     jit.work(rows.shape[0])
     out = np.empty((rows.shape[0] + 1, rows.shape[1]), np.int32)
-    known = membership_for(rows.shape[1])
+    if rows.shape[0] ** 2 <= _FEW_COMPARISONS:
+        return FactSet(out[: different_rows(np.ascontiguousarray(rows), out)])
+    known = passing_membership(rows.shape[1], rows.shape[0])
     found = known.add(np.ascontiguousarray(rows), out, 0)
     return FactSet(out[:found], known)

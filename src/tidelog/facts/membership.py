@@ -103,11 +103,12 @@ class PairSet:
     """Rows of two columns, packed into 64-bit keys.
 
     They are kept as words of 64 neighbours in a hash table, or as one bit for each pair that could be, once that
-    takes less room.
+    takes less room, or `few_bytes`.
     """
 
-    def __init__(self, room: int = _SMALLEST) -> None:
+    def __init__(self, room: int = _SMALLEST, few_bytes: int = _FEW_BYTES) -> None:
         self.count = 0
+        self.few_bytes = few_bytes
         self._entries = _free_entries(room)
         self._used = 0
         self._bits: npt.NDArray[np.uint8] | None = None
@@ -228,7 +229,7 @@ class PairSet:
 
     def _bits_pay(self) -> bool:
         size = self._ranges[0] * ((self._ranges[1] + 7) // 8)
-        return self._used > _SMALLEST and size <= max(_FEW_BYTES, self._entries.nbytes)
+        return self._used > _SMALLEST and size <= max(self.few_bytes, self._entries.nbytes)
 
     def _turn_into_bits(self) -> None:
         # A little more than the ids seen so far, because ids often still arrive.
@@ -300,6 +301,12 @@ class RowSet:
         self.count = rows.shape[0]
         enter_rows(self._slots, self.rows, numbers, self._columns)
 
+    def go_on(self, rows: Rows, first: int) -> bool:
+        """Gives the numbers from `first` on, where those so far end, to `rows`, which are new."""
+        assert first == self.count
+        self.number(rows, self._columns)
+        return True
+
     def number(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, looked at through `columns`; new rows get new numbers."""
         numbers = np.empty(batch.shape[0], np.int32)
@@ -342,6 +349,15 @@ def membership_for(width: int, room: int = _SMALLEST) -> IdSet | PairSet | RowSe
     if width == 1:
         return IdSet(room)
     return PairSet(room) if width == 2 else RowSet(width, room)
+
+
+def passing_membership(width: int, rows: int) -> IdSet | PairSet | RowSet:
+    """As `membership_for`, for so many rows that are soon thrown away: bits would have to be cleared first."""
+    if width == 1:
+        return IdSet()
+    # Pairs share words, more or fewer of them: a little room to begin with saves most of the growing.
+    room = max(_SMALLEST, 1 << (rows // 4).bit_length())
+    return PairSet(room, few_bytes=0) if width == 2 else RowSet(width, room)
 
 
 def chosen(rows: Rows, mask: Mask) -> Rows:

@@ -16,7 +16,9 @@ import numpy.typing as npt
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.growing import GrowingArray
 from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, chosen, membership_for
+from tidelog.facts.numbering import Numbering, numbering_of
 from tidelog.kernels import jit
+from tidelog.kernels.ages import ages_of_rows
 
 Numbers = npt.NDArray[np.int32]
 
@@ -26,7 +28,7 @@ _GROWTH = 16
 _SPARE = 1 << 28
 _MANY_DEAD = 1 << 12
 _MANY_ERAS = 1 << 14
-_MANY_SCANS = 1
+_MANY_SCANS = 0.9
 _MANY_AT_ONCE = 1 / 8
 
 
@@ -68,7 +70,7 @@ class Relation:
         self.rows: Rows = np.empty((_SMALLEST, self.width), np.int32)
         self.count = self.stored = self.delta_start = 0
         self._membership = None
-        self._numbering: RowSet | None = None
+        self._numbering: Numbering | None = None
         self._scanned = 0
         self._last_found: tuple[FactSet, Numbers] | None = None
         self._waiting: list[Rows] = []
@@ -135,7 +137,7 @@ class Relation:
         """
         if isinstance(self._membership, RowSet):
             return True
-        often = self._numbering is not None or self._scanned > _MANY_SCANS * self.count
+        often = self._numbering is not None or self._scanned >= _MANY_SCANS * self.count > 0
         return often and not self.are_many(count)
 
     def are_many(self, count: int) -> bool:
@@ -151,16 +153,14 @@ class Relation:
         return np.flatnonzero(found).astype(np.int32)
 
     @property
-    def numbering(self) -> RowSet:
+    def numbering(self) -> Numbering:
         """What finds the number of a row. It is made when first asked for."""
         if self.width > 2:
             held = self.membership
             assert isinstance(held, RowSet)
             return held
         if self._numbering is None:
-            made = RowSet(self.width)
-            self._enter_all(made)
-            self._numbering, self._scanned = made, 0
+            self._numbering, self._scanned = numbering_of(self.rows[: self.count], self.dead(0, self.count)), 0
         return self._numbering
 
     def _enter_all(self, numbering: RowSet) -> None:
@@ -216,8 +216,8 @@ class Relation:
         """Notes that rows were written up to number `count`; the set has them already."""
         before, self.count = self.count, count
         self._last_found = None
-        if self._numbering is not None:
-            self._numbering.number(self.rows[before:count], np.arange(self.width))
+        if self._numbering is not None and not self._numbering.go_on(self.rows[before:count], before):
+            self._numbering = None
         self._grow_older(before)
 
     def advance(self) -> int:
@@ -269,10 +269,11 @@ class Relation:
         self._removals.append(numbers)
 
     def compact(self) -> None:
-        """Moves the living rows together if most are dead. Row numbers change; what is known by them must go."""
+        """Moves the living rows together if most are dead, outside of any round: then all of them are old. Row numbers
+        change; what is known by them must go."""
         if self.removed < max(_MANY_DEAD, self.size):
             return
-        assert self.delta_start == self.stored == self.count
+        assert self.stored == self.count
         living = self.living(0, self.stored)
         ages = self.ages_of(np.flatnonzero(~self._dead[: self.stored]) if self._dead is not None else np.empty(0, int))
         self.clear()
@@ -293,9 +294,8 @@ class Relation:
 
     def ages_of(self, numbers: npt.NDArray[np.integer]) -> Numbers:
         """The age of each row, by its number."""
-        starts, ages = self.spans
-        places = np.searchsorted(starts, numbers, "right") - 1
-        found: Numbers = ages[places] + (numbers - starts[places]).astype(np.int32)
+        found = np.empty(numbers.size, np.int32)
+        ages_of_rows(*self.spans, numbers, found)
         return found
 
     @property

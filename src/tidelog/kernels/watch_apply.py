@@ -4,167 +4,132 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import inlined, kernel
-from tidelog.kernels.watch_finder import NONE
+from tidelog.kernels.jit import inlined, lean
+from tidelog.kernels.watch_finder import NONE, found_at
 from tidelog.kernels.watch_join import activate, is_admitted, is_effective
 from tidelog.kernels.watch_order import DEEPEST, add_to_order
 from tidelog.kernels.watch_program import (
-    CHECK,
-    CONSTANTS,
-    CONSTANTS_END,
     NEGATED,
-    OPERATIONS,
-    OPERATIONS_END,
-    RULE,
-    RULE_ROW,
-    RULE_SEARCHES,
-    TUPLES_READ,
+    STEPS,
 )
 from tidelog.kernels.watch_tables import (
     AHEAD,
     BEGIN,
     END,
-    FIRST,
     HOMES,
     PAGES,
     add_tuple,
     fetch_entries,
-    find_tuple,
     index_tuple,
     look_ahead,
     remove_tuple,
+    seek_tuple,
 )
 from tidelog.kernels.watch_totals import (
     ENTRIES,
     FOUND,
-    FREE_TUPLE,
-    MADE_ENTRIES,
     MADE_NODES,
     MADE_TUPLES,
+    NUMBER,
+    OCCURRENCE,
+    STEP,
     TUPLES,
+    TURN,
 )
 
-_ZERO, _ONE = np.int64(0), np.int64(1)
-"""Not plain numbers: Numba compiles a kernel anew for each plain number that is handed to it."""
+COMES, GOES, LIES, ASKS = 1, -1, 0, 2
+"""A tuple comes or goes; or it is stored already and is put under the entries of the columns that rules look at by now,
+or asks what it is part of."""
 
 FAR, NEAR = 12, 6
 """How many arrivals ahead memory is asked for: first the places of values, then the entries found there."""
 
 
-@kernel
+@lean
 def apply_arrivals(
     cells, links, tuple_finder, keys, entries, entry_finder, trees, totals,
-    known, program, space, statistics, relations, signs, rows, start, marks, heads,
+    known, program, space, statistics, codes, marks, heads, relations, signs, rows, start,
 ):  # fmt: skip
-    """Takes the tuples rows[i] of relations[i] from `start` on: signs[i] above 0 inserts, else deletes.
+    """Takes the tuples rows[i] of relations[i] from `start` on; signs[i] says what becomes of each, see above.
 
-    Returns (position reached, marks, heads) with all matches, see `activate`; stops early where a table has to grow.
+    Returns the position reached and the number of matches written so far, see `activate`. It stops early where a table
+    or `marks` has to grow, and goes on from there: `totals` says how far an arrival is whose matches had no room.
     """
-    codes = np.empty((AHEAD, cells.shape[1] + 1), np.uint64)
-    for i in range(start, min(start + FAR, relations.size)):
-        look_ahead(tuple_finder, entry_finder, known, np.int64(relations[i]), rows, i, codes)
-    for i in range(start, relations.size):
-        if not _has_room(cells, links, tuple_finder, keys, entry_finder, trees, totals):
-            return i, marks, heads
+    fits = start
+    for i in range(start - FAR, relations.size):
         if i + FAR < relations.size:
             look_ahead(tuple_finder, entry_finder, known, np.int64(relations[i + FAR]), rows, i + FAR, codes)
-        if i + NEAR < relations.size:
+        if start <= i + NEAR < relations.size:
             fetch_entries(entries, entry_finder, known, np.int64(relations[i + NEAR]), i + NEAR, codes)
-        relation = np.int64(relations[i])
-        code = codes[i % AHEAD, cells.shape[1]]
-        number = find_tuple(cells, links, tuple_finder, known, relation, rows, i, code)
-        comes = signs[i] > 0
-        if (number == NONE) != comes:
+        if i < start:
             continue
+        relation = np.int64(relations[i])
+        sign = signs[i]
+        comes = sign != GOES
+        place = seek_tuple(cells, links, tuple_finder, known, relation, rows, i, codes[i % AHEAD, cells.shape[1]])
+        step = totals[STEP]
+        waits = step != NONE
+        if waits:
+            number, turn, first = totals[NUMBER], totals[TURN], totals[OCCURRENCE]
+            fits = i + 1
+        else:
+            if i == fits:
+                fits += _arrivals_with_room(cells, links, tuple_finder, keys, entry_finder, trees, totals)
+                if i == fits:
+                    return i, totals[FOUND]
+            number, turn, first = found_at(tuple_finder, place), np.int64(0), known[relation, BEGIN]
+            if sign in (LIES, ASKS):
+                turn = np.int64(1)
+            elif (number == NONE) != comes:
+                continue
         # What uses the tuple is looked for while it is stored, what it forbids while it is not: what ends comes first.
-        for sign in (-1, 1):
-            if sign == 1 and comes:
-                number = add_tuple(cells, links, tuple_finder, totals, known, relation, rows, i, code)
+        while turn < 2:
+            if turn == 1 and sign == GOES and not waits:
+                remove_tuple(cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, number)
+                number = np.int64(NONE)
+            elif turn == 1 and sign != ASKS and not waits:
+                if sign == COMES:
+                    code = codes[i % AHEAD, cells.shape[1]]
+                    number = add_tuple(cells, links, tuple_finder, totals, known, relation, rows, i, code, place)
                 if is_admitted(known, program, relation, rows, i):
                     index_tuple(
                         cells, links, keys, entries, entry_finder, trees, totals, known, relation, number,
                         codes, i % AHEAD,
                     )  # fmt: skip
-            elif sign == 1:
-                remove_tuple(cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, number)
-                number = np.int64(NONE)
-            for occurrence in range(known[relation, BEGIN], known[relation, END]):
-                if (program[occurrence, NEGATED] == 1) == (comes == (sign == -1)) and is_effective(
-                    links, keys, entries, entry_finder, trees, cells.shape[1],
-                    known, program, space, statistics, occurrence, relation, rows, i, number,
-                ):  # fmt: skip
-                    marks, heads = activate(
-                        cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, program, space,
-                        statistics, occurrence, relation, rows, i, number, i, sign, marks, heads,
-                    )  # fmt: skip
-    return relations.size, marks, heads
+                if sign == LIES:
+                    break
+            for occurrence in range(first, known[relation, END]):
+                if not waits:
+                    if (program[occurrence, NEGATED] == 1) != (comes == (turn == 0)) or not is_effective(
+                        links, keys, entries, entry_finder, trees, cells.shape[1],
+                        known, program, space, statistics, occurrence, relation, rows, i, number,
+                    ):  # fmt: skip
+                        continue
+                    step = program[occurrence, STEPS]
+                step = activate(
+                    cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, program, space,
+                    statistics, occurrence, step, relation, rows, i, number, i, 2 * turn - 1, marks, heads,
+                )  # fmt: skip
+                waits = False
+                totals[STEP] = NONE
+                if step >= program[occurrence, STEPS]:
+                    totals[NUMBER], totals[TURN], totals[OCCURRENCE], totals[STEP] = number, turn, occurrence, step
+                    return i, totals[FOUND]
+            turn += 1
+            first = known[relation, BEGIN]
+    found = totals[FOUND]
+    totals[FOUND] = 0
+    return relations.size, found
 
 
-@kernel
-def activate_stored(
-    cells, links, tuple_finder, keys, entries, entry_finder, trees, totals,
-    known, program, space, statistics, occurrence, relation, marks, heads,
-):  # fmt: skip
-    """Writes every match there is now; `occurrence` is that of a positive literal of a rule, of `relation`.
-
-    Only the tuples under a constant of the literal are gone through, if it has one.
-    """
-    rule = program[occurrence, RULE]
-    widest = cells.shape[1]
-    column = widest
-    number = known[relation, FIRST]
-    row = program[occurrence, RULE_ROW]
-    for i in range(program[occurrence, OPERATIONS], program[occurrence, OPERATIONS_END]):
-        for constant in range(program[row, CONSTANTS], program[row, CONSTANTS_END]):
-            is_here = program[i, 0] == CHECK and program[constant, 0] == program[i, 2]
-            if is_here and program[constant, 1] == known[relation, PAGES + program[i, 1]]:
-                column = program[i, 1]
-                number = np.int64(entries[program[constant, 2], known[relation, PAGES + widest + column]])
-    values = np.empty((1, widest), np.int64)
-    while number != NONE:
-        for c in range(widest):
-            values[0, c] = cells[number, c]
-        statistics[rule, RULE_SEARCHES] += 1
-        if is_effective(
-            links, keys, entries, entry_finder, trees, widest,
-            known, program, space, statistics, occurrence, relation, values, _ZERO, number,
-        ):  # fmt: skip
-            before = totals[FOUND]
-            marks, heads = activate(
-                cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, program, space,
-                statistics, occurrence, relation, values, _ZERO, number, _ZERO, _ONE, marks, heads,
-            )  # fmt: skip
-            statistics[rule, TUPLES_READ] += totals[FOUND] > before
-        number = np.int64(links[number, HOMES + widest + column])
-    return marks, heads
-
-
-@kernel
-def index_stored(
-    cells, links, tuple_finder, keys, entries, entry_finder, trees, totals, known, program, relation, start
-):  # fmt: skip
-    """Indexes the tuples of a relation that rules admit by now, from `start` on; the number reached, see above."""
-    codes = np.empty((AHEAD, cells.shape[1] + 1), np.uint64)
-    for number in range(start, totals[MADE_TUPLES]):
-        if not _has_room(cells, links, tuple_finder, keys, entry_finder, trees, totals):
-            return np.int64(number)
-        if links[number, 0] == relation and is_admitted(known, program, relation, cells, number):
-            look_ahead(tuple_finder, entry_finder, known, relation, cells, number, codes)
-            index_tuple(
-                cells, links, keys, entries, entry_finder, trees, totals, known, relation, number,
-                codes, number % AHEAD,
-            )  # fmt: skip
-    return totals[MADE_TUPLES]
-
-
-@kernel
+@lean
 def order_stored(
     cells, links, tuple_finder, keys, _entries, entry_finder, trees, totals, known, relation, column, start
 ):  # fmt: skip
     """Puts the indexed tuples of a relation into the new order of a column, from `start` on; the number reached."""
     at = PAGES + 2 * cells.shape[1] + column
     for number in range(start, totals[MADE_TUPLES]):
-        if not _has_room(cells, links, tuple_finder, keys, entry_finder, trees, totals):
+        if not _arrivals_with_room(cells, links, tuple_finder, keys, entry_finder, trees, totals):
             return np.int64(number)
         entry = np.int64(links[number, HOMES + column])
         if links[number, 0] == relation and entry != NONE:
@@ -173,13 +138,13 @@ def order_stored(
 
 
 @inlined
-def _has_room(cells, links, tuple_finder, keys, entry_finder, trees, totals):
-    """Whether one more tuple, with an entry for each column, fits into every table."""
+def _arrivals_with_room(cells, links, tuple_finder, keys, entry_finder, trees, totals):
+    """For how many more tuples, each with an entry for each column, every table has room."""
     width = cells.shape[1]
-    return (
-        (totals[FREE_TUPLE] != NONE or totals[MADE_TUPLES] < links.shape[0])
-        and totals[MADE_ENTRIES] + width <= keys.size
-        and 2 * (totals[TUPLES] + 1) <= tuple_finder.size
-        and 2 * (totals[ENTRIES] + width) <= entry_finder.size
-        and totals[MADE_NODES] + width * DEEPEST <= trees.shape[0]
+    return min(
+        links.shape[0] - totals[TUPLES],
+        tuple_finder.size // 2 - totals[TUPLES],
+        (keys.size - totals[ENTRIES]) // width,
+        (entry_finder.size // 2 - totals[ENTRIES]) // width,
+        (trees.shape[0] - totals[MADE_NODES]) // (width * DEEPEST),
     )

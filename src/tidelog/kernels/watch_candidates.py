@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.jit import inlined, lean
-from tidelog.kernels.watch_finder import NONE, hash_key
+from tidelog.kernels.watch_finder import NONE, found_at, hash_key
 from tidelog.kernels.watch_order import COUNTS, FAN, KEYS, UNDER, find_place, next_place, tuples_in
 from tidelog.kernels.watch_program import (
     BIND,
@@ -43,7 +43,7 @@ from tidelog.kernels.watch_program import (
     STEP_RELATION,
     VALUES,
 )
-from tidelog.kernels.watch_tables import COUNT, FIRST, HOMES, PAGES, find_entry
+from tidelog.kernels.watch_tables import COUNT, FIRST, HOMES, PAGES, seek_entry
 
 SHORT = 8
 """A list of so many tuples is gone through: asking an order for fewer would read as much."""
@@ -154,7 +154,7 @@ def entry_of(keys, entries, entry_finder, space, statistics, rule, variable, pag
     if space[ON_PAGES, variable] == page:
         return space[LIE_UNDER, variable]
     value = value_of(keys, space, variable)
-    entry = find_entry(keys, entries, entry_finder, page, value, hash_key(page, value))
+    entry = found_at(entry_finder, seek_entry(keys, entries, entry_finder, page, value, hash_key(page, value)))
     statistics[rule, RULE_SEARCHES] += 1
     if space[ON_PAGES, variable] == NONE:
         space[VALUES, variable] = value

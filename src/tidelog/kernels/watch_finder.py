@@ -36,14 +36,16 @@ def tag_of(code):
 
 
 @inlined
-def enter(finder, code, number):
-    """Makes a number found by its hash; there is a free place."""
-    mask = finder.size - 1
-    tag = tag_of(code)
-    place = tag & mask
-    while finder[place] != NONE:
-        place = (place + 1) & mask
-    finder[place] = (tag << 32) | number
+def word_of(code, number):
+    """What a finder keeps of a number and its hash."""
+    return (tag_of(code) << 32) | number
+
+
+@inlined
+def found_at(finder, place):
+    """The number at a place, NONE where it is free."""
+    word = finder[place]
+    return np.int64(NONE) if word == NONE else word & LOW
 
 
 @lean
@@ -65,12 +67,19 @@ def leave(finder, code, number):
 
 
 @lean
-def move_finder(finder, target):
-    """Puts everything that `finder` finds into the empty, larger `target`."""
+def move_finder(finder, target, block):
+    """Puts everything that `finder` finds into the empty, larger `target`.
+
+    Free places are left out first, a `block` at a time: no processor foresees which they are.
+    """
     mask = target.size - 1
-    for i in range(finder.size):
-        if finder[i] != NONE:
-            place = (finder[i] >> 32) & mask
+    for begin in range(0, finder.size, block.size - 1):
+        found = 0
+        for i in range(begin, min(begin + block.size - 1, finder.size)):
+            block[found] = finder[i]
+            found += finder[i] != NONE
+        for i in range(found):
+            place = (block[i] >> 32) & mask
             while target[place] != NONE:
                 place = (place + 1) & mask
-            target[place] = finder[i]
+            target[place] = block[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import inlined, kernel, lean
+from tidelog.kernels.jit import inlined, lean
 from tidelog.kernels.watch_candidates import compare, entry_of, first_candidate, fits, next_candidate, value_of
 from tidelog.kernels.watch_finder import NONE, hash_tuple
 from tidelog.kernels.watch_program import (
@@ -53,7 +53,7 @@ from tidelog.kernels.watch_program import (
     TUPLES_READ,
     VALUES,
 )
-from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, PAGES, WIDTH, find_tuple
+from tidelog.kernels.watch_tables import BEGIN, COUNT, END, HOMES, PAGES, WIDTH, seek_tuple
 from tidelog.kernels.watch_totals import FOUND
 
 _NO_DEPTH, _NEEDS, _NEEDS_ABSENT, _ROW = np.int64(0), np.int64(NEEDS), np.int64(NEEDS_ABSENT), np.int64(ROW)
@@ -87,22 +87,22 @@ def is_effective(
     return True
 
 
-@kernel
+@lean
 def activate(
     cells, links, tuple_finder, keys, entries, entry_finder, trees, totals,
-    known, program, space, statistics, occurrence, relation, rows, at, number, arrival, sign, marks, heads,
+    known, program, space, statistics, occurrence, step, relation, rows, at, number, arrival, sign, marks, heads,
 ):  # fmt: skip
     """Writes every match in which the tuple rows[at] stands for the literal of `occurrence`; `is_effective` came first.
 
     With a negated literal the matches are those that the tuple's presence ends. A match is found for the first literal
     that the tuple stands for, so never twice. Match m is (rule, arrival, sign) in marks[m] and the values of the head
-    in heads[m]; returns both, which may be new.
+    in heads[m]. It begins with the first step; returns a step before that, or the step to go on with where `marks` has
+    no more room.
     """
     rule = program[occurrence, RULE]
     widest = cells.shape[1]
     begin, end = program[occurrence, STEPS], program[occurrence, STEPS_END]
-    step = begin
-    while step >= begin:
+    while step >= begin and totals[FOUND] < marks.shape[0]:
         if begin < end:
             depth = step - begin
             candidate = space[CURSORS, depth]
@@ -127,28 +127,33 @@ def activate(
             cells, links, tuple_finder, keys, entries, entry_finder, trees,
             known, program, space, statistics, occurrence, relation, rows, at,
         ):  # fmt: skip
-            if totals[FOUND] == marks.shape[0]:
-                marks, heads = _with_more_room(marks, heads)
             _write(cells, totals, program, space, statistics, occurrence, rows, at, arrival, sign, marks, heads)
         if begin == end:
-            break
-    return marks, heads
+            step -= 1
+    return step
 
 
 @inlined
 def is_admitted(known, program, relation, rows, at):
     """Whether some literal of some rule has no constant that the tuple lacks; what none admits need not be indexed."""
     for occurrence in range(known[relation, BEGIN], known[relation, END]):
-        rule = program[occurrence, RULE_ROW]
-        admits = True
-        for i in range(program[occurrence, OPERATIONS], program[occurrence, OPERATIONS_END]):
-            if program[i, 0] != CHECK:
-                continue
-            for constant in range(program[rule, CONSTANTS], program[rule, CONSTANTS_END]):
-                if program[constant, 0] == program[i, 2] and program[constant, 3] != rows[at, program[i, 1]]:
-                    admits = False
-        if admits:
+        i = program[occurrence, OPERATIONS]
+        while i < program[occurrence, OPERATIONS_END] and _has_constant(program, occurrence, i, rows, at):
+            i += 1
+        if i == program[occurrence, OPERATIONS_END] or program[i, 0] != CHECK:  # constants come first
             return True
+    return False
+
+
+@lean
+def _has_constant(program, occurrence, operation, rows, at):
+    """Whether a column of a literal is compared with a constant, which the tuple has there."""
+    if program[operation, 0] != CHECK:
+        return False
+    rule = program[occurrence, RULE_ROW]
+    for constant in range(program[rule, CONSTANTS], program[rule, CONSTANTS_END]):
+        if program[constant, 0] == program[operation, 2]:
+            return program[constant, 3] == rows[at, program[operation, 1]]
     return False
 
 
@@ -239,7 +244,8 @@ def _is_absent(
             space[ROW, program[i, 1]] = value_of(keys, space, program[i, 2])
         statistics[rule, RULE_SEARCHES] += 1
         code = hash_tuple(relation, space, _ROW, width)
-        return find_tuple(cells, links, tuple_finder, known, relation, space, _ROW, code) == NONE
+        place = seek_tuple(cells, links, tuple_finder, known, relation, space, _ROW, code)
+        return tuple_finder[place] == NONE
     widest = cells.shape[1]
     depth = space.shape[1] - 1
     candidate = first_candidate(
@@ -279,15 +285,3 @@ def _write(cells, totals, program, space, statistics, occurrence, rows, at, arri
             heads[filled, i - begin] = rows[at, program[i, 1]]
         else:
             heads[filled, i - begin] = cells[space[CHOSEN, literal], program[i, 1]]
-
-
-@kernel
-def _with_more_room(marks, heads):
-    more_marks = np.empty((2 * marks.shape[0], 3), np.int32)
-    more_heads = np.empty((2 * marks.shape[0], heads.shape[1]), np.int64)
-    for m in range(marks.shape[0]):  # assigning a slice would compile the text of an error for several seconds
-        for c in range(3):
-            more_marks[m, c] = marks[m, c]
-        for c in range(heads.shape[1]):
-            more_heads[m, c] = heads[m, c]
-    return more_marks, more_heads

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.kernels.jit import inlined, lean, prefetch
-from tidelog.kernels.watch_finder import LOW, NONE, enter, hash_key, hash_tuple, leave, tag_of
+from tidelog.kernels.watch_finder import LOW, NONE, found_at, hash_key, hash_tuple, leave, tag_of, word_of
 from tidelog.kernels.watch_order import add_to_order, take_from_order
 from tidelog.kernels.watch_totals import (
     ENTRIES,
@@ -59,8 +59,9 @@ class Tables(NamedTuple):
 
 
 @inlined
-def find_tuple(cells, links, tuple_finder, known, relation, rows, at, code):
-    """The number of the stored tuple rows[at], whose hash is `code`; NONE if it is not there."""
+def seek_tuple(cells, links, tuple_finder, known, relation, rows, at, code):
+    """The place in the finder of the stored tuple rows[at], whose hash is `code`; the free place for it if it is not
+    there."""
     width = known[relation, WIDTH]
     mask = tuple_finder.size - 1
     tag = tag_of(code)
@@ -73,14 +74,15 @@ def find_tuple(cells, links, tuple_finder, known, relation, rows, at, code):
             for c in range(width):
                 same = same and cells[number, c] == rows[at, c]
             if same:
-                return number
+                return place
         place = (place + 1) & mask
-    return np.int64(NONE)
+    return place
 
 
 @inlined
-def find_entry(keys, entries, entry_finder, page, key, code):
-    """The entry of `key` on `page`, whose hash is `code`; NONE if there is none."""
+def seek_entry(keys, entries, entry_finder, page, key, code):
+    """The place in the finder of the entry of `key` on `page`, whose hash is `code`; the free place for it if there is
+    none."""
     mask = entry_finder.size - 1
     tag = tag_of(code)
     place = tag & mask
@@ -89,14 +91,17 @@ def find_entry(keys, entries, entry_finder, page, key, code):
         if word >> 32 == tag:
             number = word & LOW
             if keys[number] == key and entries[number, PAGE] == page:
-                return number
+                return place
         place = (place + 1) & mask
-    return np.int64(NONE)
+    return place
 
 
 @inlined
-def add_tuple(cells, links, tuple_finder, totals, known, relation, rows, at, code):
-    """Stores rows[at], which is not there, in the list of its relation; its number. No column is indexed yet."""
+def add_tuple(cells, links, tuple_finder, totals, known, relation, rows, at, code, place):
+    """Stores rows[at], which is not there, in the list of its relation; its number. No column is indexed yet.
+
+    Its hash and its place in the finder are those of `seek_tuple`.
+    """
     number = totals[FREE_TUPLE]
     if number == NONE:
         number = totals[MADE_TUPLES]
@@ -111,7 +116,7 @@ def add_tuple(cells, links, tuple_finder, totals, known, relation, rows, at, cod
         cells[number, c] = rows[at, c]
     for c in range(widest):
         links[number, HOMES + c] = NONE
-    enter(tuple_finder, code, number)
+    tuple_finder[place] = word_of(code, number)
     _link(links, known, relation, np.int64(FIRST), widest, widest, number)
     return number
 
@@ -161,7 +166,8 @@ def remove_tuple(cells, links, tuple_finder, keys, entries, entry_finder, trees,
 @inlined
 def hold_entry(keys, entries, entry_finder, totals, page, key, code):
     """The entry of `key` on `page`, made where there is none; it stays while somebody uses it."""
-    entry = find_entry(keys, entries, entry_finder, page, key, code)
+    place = seek_entry(keys, entries, entry_finder, page, key, code)
+    entry = found_at(entry_finder, place)
     if entry == NONE:
         entry = totals[FREE_ENTRY]
         if entry == NONE:
@@ -176,7 +182,7 @@ def hold_entry(keys, entries, entry_finder, totals, page, key, code):
             entries[entry, LISTS + 2 * s + 1] = 0
         entries[entry, PAGE] = page
         entries[entry, USES] = 0
-        enter(entry_finder, code, entry)
+        entry_finder[place] = word_of(code, entry)
     entries[entry, USES] += 1
     return entry
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
-from typing import TypeVar
-
-Result = TypeVar("Result")
 
 LEAST = 0.005
 """Seconds of work that are always worth a try."""
@@ -22,19 +19,20 @@ class Budget:
     def __init__(self, seconds: float, effort: Callable[[], float]) -> None:
         self.seconds = max(LEAST, seconds)
         self._effort = effort
+        self._began = self._started = 0.0
 
-    def spend(self, work: Callable[[Callable[[], None]], Result]) -> Result:
-        """What `work` gives, which is paid for. It gets a function that raises OverBudget once nothing is left."""
+    def __enter__(self) -> Budget:
+        """Begins work that is paid for. Raises OverBudget if nothing is left."""
         if self.seconds <= 0:
             raise OverBudget
-        began, started = monotonic(), self._effort()
+        self._began, self._started = monotonic(), self._effort()
+        return self
 
-        def check() -> None:
-            # Asking for the work is a system call, and work takes no less time than it is.
-            if monotonic() - began > self.seconds and self._effort() - started > self.seconds:
-                raise OverBudget
+    def check(self) -> None:
+        """Raises OverBudget once nothing is left, while the work is done."""
+        # Asking for the work is a system call, and work takes no less time than it is.
+        if monotonic() - self._began > self.seconds and self._effort() - self._started > self.seconds:
+            raise OverBudget
 
-        try:
-            return work(check)
-        finally:
-            self.seconds -= self._effort() - started
+    def __exit__(self, *_: object) -> None:
+        self.seconds -= self._effort() - self._started

@@ -56,8 +56,7 @@ class Materialization:
         """Derives everything that follows, unless that is done."""
         if not self._is_current:
             statistics = self._backend.statistics()
-            linear = closed_over_others(self._plan)
-            self._leave_out({name for name in linear if statistics.rows(given_to(name), Version.FULL)})
+            self._leave_out({name for name in self._linear if statistics.rows(given_to(name), Version.FULL)})
             try:
                 self._seconds = dict(materialize(self._plan, self._backend, self._limits, self._observer))
             except CannotClose as too_large:
@@ -137,8 +136,7 @@ class Materialization:
         """What `change` really changed, and what came of it."""
         self.materialize()
         nets = self._nets(change)
-        linear = closed_over_others(self._plan)
-        given = {name for name in linear if given_to(name) in nets and len(nets[given_to(name)].came)}
+        given = {name for name in self._linear if given_to(name) in nets and len(nets[given_to(name)].came)}
         if given:
             self._leave_out(given)
             nets = self._nets(change)
@@ -158,8 +156,7 @@ class Materialization:
         """The same facts with another program, nothing derived by it yet; None where relations are other ones."""
         other = copy(self)
         other._take(checked)
-        linear = closed_over_others(other._plan)
-        given = {name for name in linear if name in self._plan.schemas and self._count_explicit(name)}
+        given = {name for name in other._linear if name in self._plan.schemas and self._count_explicit(name)}
         if given:
             other._excluded |= given
             other._take(checked)
@@ -221,6 +218,8 @@ class Materialization:
         plan = optimize(lower(checked))
         plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
         self._plan = with_modules(plan, self._excluded) if self._maintenance.modules else plan
+        self._too_many: dict[int, float] = {}
+        self._linear = closed_over_others(self._plan)
         relations = {**self._plan.schemas, **self._plan.hidden}
         self._backend.declare(relations)
         for name, schema in relations.items():
@@ -296,7 +295,7 @@ class Materialization:
 
     def _new_update(self, run: Run, journal: Journal) -> Update:
         strategy = self._maintenance.strategy
-        return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted)
+        return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted, self._too_many)
 
     def _questions(self) -> Questionnaire:
         if self._questionnaire is None:

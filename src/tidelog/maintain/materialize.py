@@ -12,7 +12,6 @@ from tidelog.facts.closure import ClosureTooLarge
 from tidelog.maintain.limits import Usage, check_limits, memory_in_use
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
-from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan, Version
 from tidelog.plan.walk import relations_read
 
@@ -100,9 +99,8 @@ class Run:
         rounds, delta = self._round(number, 0, stratum, (*self._filled(stratum.given), *stratum.once), known)
         if before and stratum.first:
             rounds, delta = self._round(number, rounds + 1, stratum, stratum.first, known)
-        waking = Waking(stratum.rounds)
         while any(delta.values()) and stratum.rounds and not self._is_full(known):
-            rounds, delta = self._round(number, rounds + 1, stratum, waking.by(delta), known)
+            rounds, delta = self._round(number, rounds + 1, stratum, self.woken(stratum.rounds, delta), known)
         return rounds, sum(known.values()) - before
 
     def _close(self, closed: ClosedRelation) -> int:
@@ -128,6 +126,10 @@ class Run:
     def ordered(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
         """Those of `rules` that may derive something, with joins ordered for the sizes that relations have now."""
         return self._ordering.of_those_with_rows(rules)
+
+    def woken(self, rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
+        """Those of `rules` that deltas of these sizes wake."""
+        return self._ordering.woken(rules, delta)
 
     def watch(self, number: int, rounds: int, stratum: StratumPlan) -> RoundWatch:
         """Something that looks at the limits while a round runs."""
@@ -217,17 +219,3 @@ class RoundWatch:
             self._run.observer.rows_derived(self._number, self._round_number, rule, derived)
             # A round that ends may reach the limit on rounds, one that runs may not.
             self._run.check(self._round_number - 1, self._stratum, tuple(self._derived.values()))
-
-
-class Waking:
-    """Which delta versions of rules have a delta to read."""
-
-    def __init__(self, rules: tuple[RulePlan, ...]) -> None:
-        self._rules = [
-            (rule, tuple(scan.relation for scan in joined_scans(rule.node) if scan.version is Version.DELTA))
-            for rule in rules
-        ]
-
-    def by(self, delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
-        """The rules that deltas of these sizes wake."""
-        return tuple(rule for rule, relations in self._rules if any(delta.get(name) for name in relations))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tidelog.backends.protocol import Backend
@@ -25,10 +25,11 @@ class Ordering:
         self._backend = backend
         self._observer = observer
         self._kept: dict[int, RulePlan] = {}
-        self._reads: dict[int, tuple[tuple[str, Version], ...]] = {}
-        self._joins: dict[int, tuple[tuple[str, Version], ...]] = {}
+        self._reads: dict[tuple[int, ...], tuple[tuple[str, Version], ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
+        self._known_with_rows: dict[tuple[tuple[int, ...], tuple[int, ...]], list[RulePlan]] = {}
         self._orders: dict[int, list[RulePlan]] = {}
+        self._deltas: dict[int, tuple[str, ...]] = {}
 
     def of(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
         """`rules`, each with its joins ordered."""
@@ -38,22 +39,38 @@ class Ordering:
     def of_those_with_rows(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
         """As `of`, without rules that join with a relation that has no rows: they derive nothing."""
         statistics = self._backend.statistics()
-        return [self._ordered(rule, statistics) for rule in rules if self._has_rows(rule, statistics)]
+        key = (tuple(map(id, rules)), self._sizes(rules, statistics))
+        if key not in self._known_with_rows:
+            self._known_with_rows[key] = [
+                self._ordered(rule, statistics)
+                for rule in rules
+                if all(
+                    scan.version is Version.MARKED or statistics.rows(scan.relation, scan.version)
+                    for scan in joined_scans(rule.node)
+                )
+            ]
+        return self._known_with_rows[key]
 
-    def _has_rows(self, rule: RulePlan, statistics: Statistics) -> bool:
-        if id(rule) not in self._joins:
-            self._kept[id(rule)] = rule
-            self._joins[id(rule)] = tuple(
-                (scan.relation, scan.version) for scan in joined_scans(rule.node) if scan.version is not Version.MARKED
-            )
-        return all(statistics.rows(relation, version) for relation, version in self._joins[id(rule)])
+    def woken(self, rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
+        """Those of `rules` that have a delta to read, where deltas have these sizes."""
+        for rule in rules:
+            if id(rule) not in self._deltas:
+                self._kept[id(rule)] = rule
+                scans = joined_scans(rule.node)
+                self._deltas[id(rule)] = tuple(scan.relation for scan in scans if scan.version is Version.DELTA)
+        return tuple(rule for rule in rules if any(delta.get(name) for name in self._deltas[id(rule)]))
+
+    def _sizes(self, rules: Sequence[RulePlan], statistics: Statistics) -> tuple[int, ...]:
+        """The magnitudes of what `rules` read."""
+        key = tuple(map(id, rules))
+        if key not in self._reads:
+            self._kept.update(zip(key, rules, strict=True))
+            scans = (scan for rule in rules for scan in scans_of(rule.node))
+            self._reads[key] = tuple(dict.fromkeys((scan.relation, scan.version) for scan in scans))
+        return tuple([magnitude(statistics.rows(relation, version)) for relation, version in self._reads[key]])
 
     def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
-        if id(rule) not in self._reads:
-            self._kept[id(rule)] = rule
-            self._reads[id(rule)] = tuple(dict.fromkeys((scan.relation, scan.version) for scan in scans_of(rule.node)))
-        sizes = tuple(magnitude(statistics.rows(relation, version)) for relation, version in self._reads[id(rule)])
-        key = (id(rule), sizes)
+        key = (id(rule), self._sizes((rule,), statistics))
         if key not in self._known:
             self._known[key] = self._newly_ordered(rule, statistics)
             self._observer.rule_ordered(self._known[key])

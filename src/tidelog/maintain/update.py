@@ -18,8 +18,9 @@ from math import inf
 from tidelog.backends.protocol import Backend, Facts, Watch
 from tidelog.maintain.budget import Budget, OverBudget
 from tidelog.maintain.journal import Journal, Net
-from tidelog.maintain.materialize import Run, Waking
+from tidelog.maintain.materialize import Run
 from tidelog.maintain.protocol import Strategy
+from tidelog.maintain.rule_changes import derives
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan, Version
 from tidelog.plan.update_rules import Questionnaire, Sign, StratumQuestions
 
@@ -29,7 +30,7 @@ BUDGET = 0.2
 MUCH = 0.1
 """The share of a relation from which on it is not followed what is lost with it."""
 
-MUCH_NEWS = 0.2
+MUCH_NEWS = 0.3
 """The share of a relation from which on it is not followed what comes with it."""
 
 DOUBTFUL = 0.05
@@ -38,7 +39,11 @@ DOUBTFUL = 0.05
 MANY_FACTS = 1024
 """Facts from which on it pays to ask in several steps."""
 
-FEW_MATCHES = (2, 8)
+FORGETTING = 1.25
+"""How much more may be in doubt than what was too much, each time that nothing was tried because of it."""
+
+FEW_MATCHES = ((64, 2), (MANY_FACTS, 8))
+"""Facts from which on another derivation is first looked for among so many matches of each join."""
 
 
 @dataclass(slots=True)
@@ -58,7 +63,8 @@ class Update:
     """One change on its way through the strata.
 
     Relations that are `distrusted` have facts that are younger than what was derived from them: their strata are
-    derived anew.
+    derived anew. `too_many` remembers, for each stratum, with how many facts in doubt it was tried in vain to follow a
+    change.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Update:
         journal: Journal,
         strategy: Strategy,
         distrusted: frozenset[str],
+        too_many: dict[int, float],
     ) -> None:
         self._backend = backend
         self._questions = questionnaire.strata
@@ -78,6 +85,7 @@ class Update:
         self._strategy = strategy
         self._pending = [Pending() for _ in self._questions]
         self._distrusted = distrusted
+        self._too_many = too_many
         self.derived_anew: frozenset[str] = frozenset()
         self._budgets: dict[int, Budget] = {}
 
@@ -103,7 +111,9 @@ class Update:
             self._journal.store(relation, net.came)
             self._journal.remove(relation, net.went)
         for number, questions in enumerate(self._questions):
-            self._start_over(number, questions)
+            # What nothing derives are facts of the text.
+            if derives(questions.stratum):
+                self._start_over(number, questions)
 
     def _tell(self, change: Mapping[str, Net], above: int) -> None:
         """Tells the strata from `above` on what came and went in one below, where all of that is stored already."""
@@ -135,12 +145,12 @@ class Update:
     def _tell_stratum_what_went(self, relation: str, net: Net, number: int) -> None:
         questions, pending = self._questions[number], self._pending[number]
         pending.must_start_over |= relation in questions.opaque
-        for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
+        for sign, facts in _signed(net):
             lost = questions.lost.get((relation, sign), ())
             groups = questions.changed_groups.get(relation, ())
-            if len(facts) and (lost or groups) and not pending.must_start_over:
+            if (lost or groups) and not pending.must_start_over:
                 pending.must_start_over = self._is_much(relation, facts, MUCH, number)
-            if len(facts) and not pending.must_start_over:
+            if not pending.must_start_over:
                 _add_all(pending.doubted, self._ask(relation, facts, lost, number))
                 _add_all(pending.groups, self._ask(relation, facts, groups, number))
 
@@ -152,8 +162,9 @@ class Update:
 
     def _is_much(self, relation: str, facts: Facts, share: float, number: int) -> bool:
         """Whether more than that share of a relation changed, so that deriving a stratum anew is sure to be quicker."""
-        rows = self._backend.statistics().rows(relation, Version.FULL)
-        return self._budget(number).seconds < inf and len(facts) > share * max(rows, MANY_FACTS)
+        if len(facts) <= share * MANY_FACTS or self._budget(number).seconds == inf:
+            return False
+        return len(facts) > share * self._backend.statistics().rows(relation, Version.FULL)
 
     def _tell_news(self, change: Mapping[str, Net], above: int) -> None:
         for relation, net in change.items():
@@ -188,14 +199,17 @@ class Update:
                 _add_all(pending.doubted, lost)
             else:
                 self._forget(lost, regrouping.support, questions, number)
-        if questions.older and self._is_hopeless(questions, pending.doubted, number):
+        many = sum(map(len, pending.doubted.values()))
+        if questions.older and self._is_hopeless(questions, many, number):
             raise OverBudget
-        deleted = self._delete(questions, pending.doubted, number)
+        try:
+            deleted = self._delete(questions, pending.doubted, number)
+        except OverBudget:
+            self._too_many[number] = many
+            raise
         self._insert(questions, pending, deleted, number)
 
-    def _forget(
-        self, heads: Mapping[str, Facts], support: RulePlan, questions: StratumQuestions, number: int
-    ) -> None:
+    def _forget(self, heads: Mapping[str, Facts], support: RulePlan, questions: StratumQuestions, number: int) -> None:
         """Deletes heads of changed groups, unless others than the rule that will derive all of them again do so."""
         for relation, facts in self._stored(heads).items():
             others = [question for question in questions.outside[relation] if question is not support]
@@ -210,12 +224,15 @@ class Update:
         """Whether so much came that deriving everything is no more work than deriving what is new."""
         return any(self._is_much(relation, net.came, MUCH_NEWS, number) for relation, net in pending.news)
 
-    def _is_hopeless(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> bool:
-        """Whether so much is in doubt that asking about it takes longer than deriving all of it."""
+    def _is_hopeless(self, questions: StratumQuestions, many: int, number: int) -> bool:
+        """Whether so many facts are in doubt that asking about them takes longer than deriving all of them."""
+        if many <= MANY_FACTS or self._budget(number).seconds == inf:
+            return False
+        if many >= self._too_many.get(number, inf):
+            self._too_many[number] *= FORGETTING
+            return True
         statistics = self._backend.statistics()
-        rows = sum(statistics.rows(relation, Version.FULL) for relation in questions.stratum.relations)
-        many = sum(map(len, doubted.values()))
-        return self._budget(number).seconds < inf and many > max(DOUBTFUL * rows, MANY_FACTS)
+        return many > DOUBTFUL * sum(statistics.rows(name, Version.FULL) for name in questions.stratum.relations)
 
     def _delete(self, questions: StratumQuestions, doubted: Mapping[str, Facts], number: int) -> dict[str, Facts]:
         """Deletes the doubted facts that have no other derivation, and what depended on them; returns the deleted.
@@ -251,27 +268,11 @@ class Update:
 
         One derivation is enough, so for many facts each join first looks at a few matches only.
         """
-        for most in (*FEW_MATCHES, None) if len(facts) >= MANY_FACTS else (None,):
-            found = self._ask(relation, facts, support, number, most).get(relation)
-            facts = facts if found is None else facts.minus(found)
-            if not len(facts):
-                break
+        for many, most in (*FEW_MATCHES, (1, None)):
+            if len(facts) >= many:
+                found = self._ask(relation, facts, support, number, most).get(relation)
+                facts = facts if found is None else facts.minus(found)
         return facts
-
-    def _stage_gained(
-        self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int
-    ) -> None:
-        """Stages the facts that have a derivation now and had none before, or were deleted too soon."""
-        for module in questions.stratum.modules:
-            self._stage_what_stays_closed(module, deleted)
-        for relation, facts in deleted.items():
-            self._stage_answers(relation, facts, questions.any.get(relation, ()), number)
-        for relation, net in pending.news:
-            for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)):
-                if len(facts):
-                    self._stage_answers(relation, facts, questions.gained.get((relation, sign), ()), number)
-        for relation, groups in pending.groups.items():
-            self._stage_answers(relation, groups, (questions.regroupings[relation].gained,), number)
 
     def _stage_what_stays_closed(self, module: ClosedRelation, deleted: Mapping[str, Facts]) -> None:
         """Takes deleted edges out of a module; stages the facts that went with them but are closed without them too."""
@@ -283,25 +284,30 @@ class Update:
             self._backend.derive([module.taking])
 
     def _stage_answers(self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int) -> None:
-        if rules:
-            self._backend.mark(relation, marked)
-            watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
-            self._backend.derive(self._run.ordered(rules), watch)
+        self._backend.mark(relation, marked)
+        watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
+        self._backend.derive(self._run.ordered(rules), watch)
 
     def _insert(self, questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts], number: int) -> None:
         """Stores what is gained and what follows from it within the stratum."""
         stratum = questions.stratum
+        gaining = _gaining(questions, pending, deleted)
+        if not gaining and not stratum.modules:
+            return
         rounds = 0
         came: dict[str, list[Facts]] = {relation: [] for relation in stratum.relations}
-        waking = Waking(stratum.rounds)
         # What is there now is old: only what comes from here on may have to be taken back.
         self._backend.advance(stratum.relations)
         try:
-            self._stage_gained(questions, pending, deleted, number)
+            for module in stratum.modules:
+                self._stage_what_stays_closed(module, deleted)
+            for relation, facts, rules in gaining:
+                self._stage_answers(relation, facts, rules, number)
             delta = self._run.advance(stratum)
             while any(delta.values()):
                 self._collect_delta(came)
-                rounds, delta = self._run.round(number + 1, rounds + 1, stratum, waking.by(delta))
+                woken = self._run.woken(stratum.rounds, delta)
+                rounds, delta = self._run.round(number + 1, rounds + 1, stratum, woken) if woken else (rounds, {})
         except BaseException:
             # Whether the last round got as far as to store its rows or not: all are noted, to be taken back.
             self._collect_delta(came)
@@ -346,9 +352,28 @@ class Update:
         if not ordered:
             return {}
         self._backend.catch_up(ordered)
-        return self._budget(number).spend(
-            lambda check: self._backend.collect(ordered, _both(watch, check), most_matches)
-        )
+        with self._budget(number) as budget:
+            return self._backend.collect(ordered, _both(watch, budget.check), most_matches)
+
+
+def _gaining(
+    questions: StratumQuestions, pending: Pending, deleted: Mapping[str, Facts]
+) -> list[tuple[str, Facts, Sequence[RulePlan]]]:
+    """What to ask about which facts to find those that have a derivation now and had none before, or were deleted too
+    soon."""
+    asked: list[tuple[str, Facts, Sequence[RulePlan]]] = [
+        (relation, facts, questions.any.get(relation, ())) for relation, facts in deleted.items()
+    ]
+    for relation, net in pending.news:
+        asked += [(relation, facts, questions.gained.get((relation, sign), ())) for sign, facts in _signed(net)]
+    for relation, groups in pending.groups.items():
+        asked.append((relation, groups, (questions.regroupings[relation].gained,)))
+    return [each for each in asked if each[2]]
+
+
+def _signed(net: Net) -> list[tuple[Sign, Facts]]:
+    """What came and what went, as far as there is any."""
+    return [(sign, facts) for sign, facts in ((Sign.CAME, net.came), (Sign.WENT, net.went)) if len(facts)]
 
 
 def _both(watch: Watch, check: Callable[[], None]) -> Watch:

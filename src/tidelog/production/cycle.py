@@ -17,18 +17,18 @@ import pyarrow as pa
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.errors import OscillationError, UsageError
-from tidelog.facts.chain import Chains
 from tidelog.language.syntax_tree import Semantics, Sign
 from tidelog.maintain.journal import Net
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
 from tidelog.plan.retention.network import Retention
+from tidelog.production.chain_notes import ChainNotes
 from tidelog.production.network.network import Network
+from tidelog.production.prepared import prepared
 from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
-from tidelog.production.rule_plans import Match, RuleMatches, matches_of
-from tidelog.production.semantics import Fired, Firing, OnFiring, Result, in_order, net_effect
-from tidelog.production.support import supporting
+from tidelog.production.rule_plans import Match, RuleMatches
+from tidelog.production.semantics import Fired, Firing, OnFiring, Result, net_effect
 
 
 def run_rules(
@@ -84,18 +84,20 @@ class Cycle:
         self._backend = backend
         self._limits = limits
         self._on_firing = on_firing
-        self._rules = [matches_of(rule, checked.schemas) for rule in in_order(checked.productions)]
-        self._facts = Materialization(supporting(checked), backend, limits, SILENT, Maintenance(modules=False))
+        made = prepared(checked, retention)
+        self._rules = made.rules
+        self._facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
         for relation, rows in given.items():
             self._facts.load(relation, rows)
         self._facts.materialize()
-        self._network = Network(checked, self._rules, backend, retention)
+        self._network = Network(made, backend)
         acted_on = dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads)
         self._acted_on = tuple(acted_on)
+        self._has_followers = not made.followed.isdisjoint(acted_on)
         remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]
         self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
         self._idle: set[int] = set()
-        self._chains = Chains()
+        self._notes = ChainNotes(backend)
         self._fired: dict[str, Facts] = {}
         self._told_switches = 0
 
@@ -115,8 +117,8 @@ class Cycle:
             check_cycles(CycleUsage(cycles, rows, monotonic() - began), self._limits, rules)
         came = {relation: self._backend.facts(relation).minus(start[relation]) for relation in self._acted_on}
         went = {relation: self._backend.unknown(relation, start[relation]) for relation in self._acted_on}
-        switches = tuple(self._network.switches)
-        return Result(cycles, self._tables(came), self._tables(went), self._chains, self._network.rows(), switches)
+        chains, switches = self._notes.chains(), tuple(self._network.switches)
+        return Result(cycles, self._tables(came), self._tables(went), chains, self._network.rows(), switches)
 
     def _choose(self) -> Choice | None:
         """What fires next; None when nothing is firable."""
@@ -174,7 +176,7 @@ class Cycle:
 
     def _act(self, choice: Choice, cycle: int) -> Mapping[str, Net]:
         """Brings about what was chosen; what came of it for the memory of instances that have fired."""
-        changed = self._facts.exchange(choice.nets)
+        changed = self._exchange(choice.nets)
         self._network.note(changed)
         self._note(choice, cycle)
         self._idle -= {rule.rule.id for rule in self._rules if rule.touches & changed.keys()}
@@ -182,14 +184,20 @@ class Cycle:
             self._on_firing(self._told(choice, cycle))
         return self._remember(choice) if self._refraction else {}
 
+    def _exchange(self, nets: Mapping[str, Net]) -> Mapping[str, Net]:
+        """Brings about `nets`, and what follows by ordinary rules; what is not as it was."""
+        if self._has_followers:
+            return self._facts.exchange(nets)
+        for relation, net in nets.items():
+            self._backend.exchange(relation, net.came, net.went)
+        return nets
+
     def _note(self, choice: Choice, cycle: int) -> None:
         """Puts what came and went into the chains, with the rules that asked for it."""
         for relation, net in choice.nets.items():
             for sign, facts in ((Sign.INSERT, net.came), (Sign.DELETE, net.went)):
                 if len(facts):
-                    rows = self._backend.table(relation, facts)
-                    asking = choice.asking[relation, sign]
-                    self._chains.note(cycle, relation, sign is Sign.INSERT, rows, asking)
+                    self._notes.note(cycle, relation, sign, facts, choice.asking[relation, sign])
 
     def _remember(self, choice: Choice) -> Mapping[str, Net]:
         """Instances that have fired are remembered as long as they hold."""
@@ -231,7 +239,7 @@ class Cycle:
         return oscillation(cycles, turn)
 
     def _act_again(self, choice: Choice) -> None:
-        self._network.note(self._facts.exchange(choice.nets))
+        self._network.note(self._exchange(choice.nets))
         self._idle.clear()
         if self._refraction:
             self._remember(choice)

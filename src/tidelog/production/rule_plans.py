@@ -29,13 +29,13 @@ from tidelog.schema import Attribute, Schema
 class Match:
     """One alternative of a rule. Its instances, the assignments that make its body hold, are rows of `schema`.
 
-    Plans read instances that are marked: `effects` give what these ask for, `firable` gives those of them whose net
-    effect is not empty.
+    Plans read instances that are marked: `effects` give what they ask for, by sign, `firable` gives those of them whose
+    net effect is not empty.
     """
 
     number: int
     schema: Schema
-    effects: tuple[tuple[Sign, RulePlan], ...]
+    effects: Mapping[Sign, tuple[RulePlan, ...]]
     firable: tuple[RulePlan, ...]
 
     @property
@@ -78,8 +78,9 @@ def _match(rule: ProductionRule, number: int, schemas: Mapping[str, Schema]) -> 
         for condition in _net_conditions(head, rule, known)
     ]
     marked = [over_marked(each, schema.relation) for each in optimized([*effects, *firable], known)]
-    signs = [head.sign for head in rule.heads]
-    return Match(number, schema, tuple(zip(signs, marked, strict=False)), tuple(marked[len(signs) :]))
+    asked = list(zip(rule.heads, marked, strict=False))
+    by_sign = {sign: tuple(plan for head, plan in asked if head.sign is sign) for sign in Sign}
+    return Match(number, schema, by_sign, tuple(marked[len(asked) :]))
 
 
 def _net_conditions(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
+import pytest
 
 from tidelog.activation.baselines import JoinIndex, Structure
 from tidelog.activation.codes import Codes
@@ -11,6 +14,7 @@ from tidelog.kernels import watch_program as join
 from tidelog.schema import Kind
 from unit.activation.test_figures import events, numbers
 from unit.activation.watching import rules_for, watcher_of
+from unit.kernels.forms import TIERS, tier
 
 
 def test_a_match_through_a_tuple_in_two_places_begins_and_ends_once():
@@ -94,3 +98,42 @@ def test_a_tuple_that_makes_two_negated_literals_false_ends_a_match_once():
     watcher, _ = watcher_of(numbers(q=1, p=1, s=2) + "q(x) :- p(x), !s(x, _), !s(_, x).\n")
     assert events(watcher, [("+", "p", 1), ("+", "s", 1, 1), ("-", "s", 1, 1)]) == [[("+", 1)], [("-", 1)], [("+", 1)]]
     assert watcher.index.statistics[0, [join.BEGUN, join.ENDED]].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("form", TIERS)
+def test_an_arrival_with_more_matches_than_there_is_room_for_begins_and_ends_each_once(form):
+    steps = [("b", 1, y) for y in range(200)] + [("a", 1, 7)] + [("b", 1, y) for y in range(200, 1100)]
+    steps += [("c", 1, 5), ("a", -1, 7), ("c", -1, 5), ("a", 1, 8)]
+    with tier(form):
+        watcher, _ = watcher_of(numbers(q=2, a=1, b=1, c=1) + "q(x, y) :- a(x), b(y), !c(y).\n")
+        relations, signs, values = zip(*steps, strict=True)
+        numbered = np.array([watcher.index.relations[relation] for relation in relations], np.int32)
+        rows = np.array(values, np.int64).reshape(-1, 1)
+        found = watcher.read(watcher.apply(Arrivals(numbered, np.array(signs, np.int8), rows)))
+    told = [(match.arrival, match.begins, *match.row) for match in found]
+    assert len(told) == len(set(told))
+    later = dict.fromkeys(((at, True) for at in range(201, 1101)), 1)
+    counts = {(200, True): 200, **later, (1101, False): 1, (1102, False): 1099, (1104, True): 1100}
+    assert Counter((arrival, begins) for arrival, begins, *_ in told) == counts
+
+
+@pytest.mark.parametrize("form", TIERS)
+def test_a_tuple_that_ends_more_matches_than_there_is_room_for_is_stored_all_the_same(form):
+    with tier(form):
+        watcher, _ = watcher_of(numbers(q=1, a=1, b=1, c=1) + "q(x) :- a(x), b(y), !c(y).\n")
+        events(watcher, [("+", "b", 5), *(("+", "a", x) for x in range(200))])
+        told = events(watcher, [("+", "c", 5), ("+", "c", 5), ("-", "c", 5), ("-", "c", 5)])
+    assert told == [[("-", x) for x in range(200)], [], [("+", x) for x in range(200)], []]
+
+
+@pytest.mark.parametrize("form", TIERS)
+def test_a_rule_that_comes_after_the_tuples_finds_every_match_of_them(form):
+    text = numbers(q=2, a=2, b=1) + "q(x, y) :- a(3, x), b(y), x != y.\n"
+    with tier(form):
+        watcher, checked = watcher_of(text)
+        events(watcher, [("+", "a", at % 4, at) for at in range(40)] + [("+", "b", at) for at in range(20)])
+        later = watcher.index.add_rule(rules_for(checked, "q")[0])
+        found = watcher.index.matches(later)
+    wanted = {(x, y) for x in range(3, 40, 4) for y in range(20) if x != y}
+    assert sorted(map(tuple, found.heads.tolist())) == sorted(wanted)
+    assert set(found.arrivals.tolist()) == {0}

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.facts import membership
 from tidelog.facts.membership import IdSet, PairSet, RowSet, membership_for
 from unit.kernels.forms import TIERS, tier
 
@@ -77,10 +76,10 @@ def test_large_ids_are_kept_apart(width):
 
 
 @pytest.mark.parametrize("form", TIERS)
-def test_pairs_turn_from_words_to_bits_and_back_and_again(form, monkeypatch):
-    monkeypatch.setattr(membership, "_FEW_BYTES", 1 << 14)
+def test_pairs_turn_from_words_to_bits_and_back_and_again(form):
     with tier(form):
         checked = Checked(2)
+        checked.set.few_bytes = 1 << 14
         checked.add([(0, 0), (3, 100)])
         assert not is_bits(checked)
         checked.add([(first, second) for first in range(100) for second in range(0, 100, 64)])
@@ -91,7 +90,7 @@ def test_pairs_turn_from_words_to_bits_and_back_and_again(form, monkeypatch):
         checked.add([(7, 50_000)])
         assert not is_bits(checked)
         checked.ask([*checked.known, (7, 49_999), (8, 50_000), (7, 50_001)])
-        monkeypatch.setattr(membership, "_FEW_BYTES", 1 << 22)
+        checked.set.few_bytes = 1 << 22
         checked.add([(0, 1), (0, 1)])
         assert is_bits(checked)
         checked.ask([*checked.known, (7, 49_999), (8, 50_000), (7, 50_001)])

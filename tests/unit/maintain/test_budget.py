@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import monotonic, sleep
 
 import pytest
@@ -16,22 +15,22 @@ def _no_least(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "LEAST", 0.0)
 
 
-def wait(check: Callable[[], None]) -> str:
-    for _ in range(3):
-        sleep(0.01)
-        check()
-    return "done"
+def wait(purse: Budget) -> None:
+    with purse:
+        for _ in range(3):
+            sleep(0.01)
+            purse.check()
 
 
 def test_work_that_waits_is_not_stopped() -> None:
     purse = Budget(0.015, lambda: 0.0)
-    assert purse.spend(wait) == "done"
+    wait(purse)
     assert purse.seconds == 0.015
 
 
 def test_work_that_goes_over_is_stopped_and_so_is_what_comes_after() -> None:
     purse = Budget(0.015, monotonic)
     with pytest.raises(OverBudget):
-        purse.spend(wait)
-    with pytest.raises(OverBudget):
-        purse.spend(lambda _check: pytest.fail("nothing is left to spend"))
+        wait(purse)
+    with pytest.raises(OverBudget), purse:
+        pytest.fail("nothing is left to spend")

@@ -212,6 +212,14 @@ def test_an_error_on_the_way_that_no_fact_of_the_end_has_is_none(way: Maintenanc
 
 
 @every_way
+def test_facts_of_the_text_stay_when_an_error_on_the_way_means_starting_over(way: Maintenance) -> None:
+    db = opened(f"{DIVIDED} e(1, 2).", {"a": [(0,), (2,)], "b": [(0,)]}, way)
+    delta = db.apply(insert={"a": [(5,)]}, retract={"a": [(0,)]})
+    assert sorted(db["e"]) == [(1, 2)]
+    assert len(delta["e"].vanished) == 0
+
+
+@every_way
 def test_an_error_of_the_end_leaves_everything_as_it_was(way: Maintenance) -> None:
     db = opened(DIVIDED, {"a": [(0,), (2,)], "b": [(0,)]}, way)
     with pytest.raises(EvaluationError):
@@ -285,3 +293,69 @@ def test_a_rule_that_cannot_hold_supports_nothing(way: Maintenance) -> None:
     db = opened(text, {"given": [("é",), ("a",)]}, way)
     db.apply(retract={"given": [("é",)]})
     assert sorted(db["r"]) == [("a",)]
+
+
+GROUPS = f"""{RELATIONS}
+.decl each(x: number, n: number)
+.decl some(n: number)
+each(x, n) :- a(x), n = count : {{ e(x, _) }}.
+each(x, n) :- p(x, n).
+some(n) :- a(x), n = count : {{ e(x, _) }}.
+r(n) :- some(n).
+"""
+
+
+@every_way
+@pytest.mark.usefixtures("much_time")
+def test_the_head_of_a_changed_group_stays_where_another_rule_or_another_group_gives_it(
+    way: Maintenance, restarts: list[str]
+) -> None:
+    facts = {"a": [(1,), (2,), (3,)], "e": [(1, 7), (1, 8), (2, 7), (2, 8), (3, 7)], "p": [(1, 2)]}
+    db = opened(GROUPS, facts, way)
+    delta = db.apply(retract={"e": [(1, 7)]})
+    assert sorted(db["each"]) == [(1, 1), (1, 2), (2, 2), (3, 1)]
+    assert (sorted(delta["each"].appeared), sorted(delta["each"].vanished)) == ([(1, 1)], [])
+    assert sorted(db["some"]) == [(1,), (2,)]
+    db.apply(retract={"e": [(2, 7)]})
+    assert sorted(db["some"]) == [(1,)]
+    db.apply(retract={"a": [(3,)], "e": [(3, 7)]})
+    assert sorted(db["each"]) == [(1, 1), (1, 2), (2, 1)]
+    assert not restarts
+
+
+@pytest.mark.usefixtures("much_time")
+def test_most_of_a_relation_that_no_rule_reads_again_may_go_at_once(restarts: list[str]) -> None:
+    text = f"{RELATIONS} p(x, y) :- a(x), b(y). r(x) :- b(x)."
+    db = opened(text, {"a": [(1,)], "b": [(number,) for number in range(5000)]})
+    delta = db.apply(retract={"a": [(1,)]})
+    assert len(delta["p"].vanished) == 5000
+    db.apply(insert={"a": [(2,)]})
+    assert len(db["p"]) == 5000
+    assert not restarts
+
+
+def test_what_was_tried_in_vain_is_not_tried_again_at_once(
+    restarts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "MANY_FACTS", 0)
+    monkeypatch.setattr(update, "MUCH", 1.0)
+    monkeypatch.setattr(update, "DOUBTFUL", 1.0)
+    tried: list[int] = []
+    delete = Update._delete
+
+    def in_vain(
+        self: Update, questions: update.StratumQuestions, doubted: Mapping[str, update.Facts], number: int
+    ) -> dict[str, update.Facts]:
+        if not doubted:
+            return delete(self, questions, doubted, number)
+        tried.append(len(doubted["r"]))
+        raise budget.OverBudget
+
+    monkeypatch.setattr(Update, "_delete", in_vain)
+    db = opened(REACH, CIRCLE)
+    for edge in ((1, 2), (1, 4), (1, 2)):
+        db.apply(retract={"e": [edge]})
+        db.apply(insert={"e": [edge]})
+    assert restarts == ["r"] * 3
+    assert tried == [1, 1], "the second time as much was in doubt as the first; the third time that is forgotten"
+    assert sorted(db["r"]) == [(1,), (2,), (3,), (4,)]

@@ -11,8 +11,9 @@ from tidelog.maintain.journal import Net
 from tidelog.plan.retention.network import Retention, ways_to_try
 from tidelog.production import Result, run_rules
 from tidelog.production.network.difference_plans import with_marked
-from tidelog.production.network.matching import Matcher
+from tidelog.production.network.matching import Matcher, Orders
 from tidelog.production.network.way_in_motion import WayInMotion
+from tidelog.production.network.way_plans import plans_of_way
 from tidelog.production.rule_plans import matches_of
 from tidelog.schema import Row
 from unit.production.paper_programs import FOUR_RULES, R1, R1_FACTS
@@ -42,12 +43,13 @@ def in_motion(text: str, retention: Retention, facts: dict[str, list[Row]]) -> t
     ((way, *_), *_) = ways_to_try(checked, retention).values()
     rule = checked.productions[0]
     (match,) = matches_of(rule, checked.schemas).matches
-    schemas = [match.schema, *(node.schema for node in way.nodes)]
+    made = [match.schema, *(node.schema for node in way.nodes)]
+    schemas = with_marked({**checked.schemas, **{schema.relation: schema for schema in made}})
     backend = LocalBackend(checked.schemas)
     for relation, rows in facts.items():
         backend.insert(relation, to_table(rows, checked.schemas[relation]))
-    matcher = Matcher(backend, with_marked({**checked.schemas, **{schema.relation: schema for schema in schemas}}))
-    return backend, WayInMotion(way, rule, match.schema, Semantics.INSTANCE, matcher)
+    plans = plans_of_way(way, rule, match.schema, Semantics.INSTANCE, schemas)
+    return backend, WayInMotion(plans, Matcher(backend, schemas, Orders()))
 
 
 def by_names(backend: LocalBackend, relation: str, names: Iterable[str]) -> set[Row]:

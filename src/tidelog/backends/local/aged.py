@@ -12,7 +12,8 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import ROW_NUMBER
 from tidelog.backends.local.matches import Argument, expanded, first_of, in_payload, key_rows, probing
 from tidelog.facts.membership import Mask, Rows
-from tidelog.facts.relation import Numbers
+from tidelog.facts.relation import Relation
+from tidelog.kernels.ages import are_older, are_younger
 from tidelog.plan.nodes import AGE, Version
 
 _NUMBER = "~number"
@@ -53,19 +54,22 @@ class AgedLookup:
         if self._asks_for_whole_rows(evaluation):
             keys = key_rows(batch, self.arguments) if self.key else np.zeros((batch.size, 1), np.int32)
             numbers = relation.numbering.find(keys, np.arange(relation.width))
-            fits = self._fits(relation.ages_of(numbers), batch.column(AGE))
-            yield keep_rows(batch, (numbers >= 0) & fits, self.names)
+            yield keep_rows(batch, self._fits(relation, numbers.reshape(-1, 1), 0, batch), self.names)
             return
         index = evaluation.store.index(self.relation, self.key, is_numbered=True)
         matches = first_of(index.probe(*probing(batch, self.arguments), Version.FULL), evaluation.most_matches)
         for joined in expanded(batch, matches, in_payload(self.new, index.payload_columns), self.layout):
-            mask = self._fits(relation.ages_of(joined.column(_NUMBER)), joined.column(AGE))
+            mask = self._fits(relation, joined.rows, joined.names[_NUMBER], joined)
             for one, other in self.equal:
                 mask &= joined.column(one) == joined.column(other)
             yield keep_rows(joined, mask, self.names)
 
-    def _fits(self, ages: Numbers, bounds: Rows) -> Mask:
-        return ages < bounds if self.version is Version.OLDER else ages > bounds
+    def _fits(self, relation: Relation, numbers: Rows, column: int, batch: Batch) -> Mask:
+        """Which rows of the relation, by the numbers in that column, are there and came when they must have."""
+        result = np.empty(batch.size, np.bool_)
+        compare = are_older if self.version is Version.OLDER else are_younger
+        compare(*relation.spans, numbers, column, batch.rows, batch.names[AGE], result)
+        return result
 
     def _asks_for_whole_rows(self, evaluation: Evaluation) -> bool:
         return len(self.key) == evaluation.store.relations[self.relation].arity

@@ -85,7 +85,7 @@ class LocalBackend:
         kinds = self._schemas[relation].kinds
         if not kinds:
             return FactSet(np.zeros((min(1, rows.num_rows), 1), np.int32))
-        return different([np.empty((0, len(kinds)), np.int32), *self._encoded(rows, kinds)])
+        return different(list(self._encoded(rows, kinds)) or [np.empty((0, len(kinds)), np.int32)])
 
     def stored(self, relation: str, facts: FactSet) -> FactSet:
         return self._store.stored(relation, facts) if len(facts) else facts

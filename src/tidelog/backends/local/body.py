@@ -16,6 +16,9 @@ from tidelog.facts.membership import Rows
 from tidelog.language.syntax_tree import Term, Variable
 from tidelog.plan.nodes import Scan, Version
 
+_WORTH_A_LOOK = 1 << 10
+"""Rows of a batch that may take so long that limits are looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
@@ -58,9 +61,17 @@ class Body:
 
     def run(self, morsels: Iterator[Batch], evaluation: Evaluation) -> Iterator[Rows]:
         """The rows that follow from `morsels`, which `source.morsels` gives; good until the next are asked for."""
-        for morsel in morsels:
-            for batch in self._pass(morsel, 0, evaluation):
-                if self.head is not None:
+        reached = [morsels]
+        while reached:
+            batch = next(reached[-1], None)
+            if batch is None:
+                reached.pop()
+            elif batch.size:
+                if batch.size > _WORTH_A_LOOK:
+                    evaluation.watch(evaluation.rule, 0)
+                if len(reached) <= len(self.steps):
+                    reached.append(self.steps[len(reached) - 1].run(batch, evaluation))
+                elif self.head is not None:
                     yield self.head.rows(batch, evaluation)
                 else:
                     yield select_columns(batch, self.names)
@@ -71,16 +82,6 @@ class Body:
         self.prepare(evaluation)
         found = [rows.copy() for rows in self.run(self.source.morsels(evaluation), evaluation)]
         return np.concatenate(found) if found else np.empty((0, max(1, len(self.names))), np.int32)
-
-    def _pass(self, batch: Batch, number: int, evaluation: Evaluation) -> Iterator[Batch]:
-        if not batch.size:
-            return
-        if number == len(self.steps):
-            yield batch
-            return
-        for result in self.steps[number].run(batch, evaluation):
-            evaluation.watch(evaluation.rule, 0)
-            yield from self._pass(result, number + 1, evaluation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,15 +73,13 @@ def compute(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) ->
 def compute_ids(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Ids, Missing | None]:
     """The value of `term` for each row as ids, and the rows without a value."""
     computed = compute(term, batch, kinds, values)
-    ids = np.broadcast_to(_ids_of(computed, values), (batch.size,))
-    return ids, _spread(computed.missing, batch.size)
+    return _for_all(_ids_of(computed, values), batch), _spread(computed.missing, batch.size)
 
 
 def compute_numbers(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Numbers, Missing | None]:
     """The value of a numeric `term` for each row, and the rows without a value."""
     computed = compute(term, batch, kinds, values)
-    numbers = np.broadcast_to(_numbers_of(computed, values), (batch.size,))
-    return numbers, _spread(computed.missing, batch.size)
+    return _for_all(_numbers_of(computed, values), batch), _spread(computed.missing, batch.size)
 
 
 def test(
@@ -98,8 +96,7 @@ def test(
                 lambda *texts: holds(function, texts) != negated, None, computed, values, condition.span
             )
             result = _with_missing_of(computed, result)
-    held = np.broadcast_to(result.array.astype(np.bool_), (batch.size,))
-    return held, _spread(result.missing, batch.size)
+    return _for_all(result.array.astype(np.bool_), batch), _spread(result.missing, batch.size)
 
 
 def _compare(condition: Comparison, sides: list[Computed], values: Values) -> Computed:
@@ -292,6 +289,11 @@ def _ids_of(computed: Computed, values: Values) -> Numbers:
     if computed.is_ids:
         return computed.array
     return values.identify(computed.kind, np.atleast_1d(computed.array)).reshape(computed.array.shape)
+
+
+def _for_all(array: Numbers, batch: Batch) -> Numbers:
+    """`array`, once for each row where it has but one value for all."""
+    return array if array.shape == (batch.size,) else np.broadcast_to(array, (batch.size,))
 
 
 def _spread(missing: Missing | None, size: int) -> Missing | None:

@@ -199,7 +199,9 @@ class Store:
         self._closed.pop(relation, None)
 
     def rows(self, relation: str, version: Version) -> int:
-        if version in (Version.FULL, Version.OLDER, Version.YOUNGER):
+        if version is Version.MARKED:
+            return len(self.marked[relation])
+        if version not in (Version.DELTA, Version.OLD):
             table = self.compact(relation)
             return self.relations[relation].size if table is None else table.size
         low, high = self._bounds(relation, version)

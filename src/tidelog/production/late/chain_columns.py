@@ -101,7 +101,7 @@ class SortedChains:
         counts = np.bincount(records.facts, minlength=order.size)
         begins = (np.cumsum(counts) - counts)[order]
         counts = counts[order]
-        by_fact = _ranges(begins, counts)
+        by_fact = ranges(begins, counts)
         self._each = int(counts[0]) if order.size and (counts == counts[0]).all() else None
         ends = np.empty(0, np.int64) if self._each is not None else np.concatenate([[0], np.cumsum(counts)])
         self._ends = _compact(ends)
@@ -143,7 +143,7 @@ class SortedChains:
             facts, at = np.arange(places.size), places
         else:
             begins, counts = self._places_of_records(places)
-            facts, at = np.repeat(np.arange(places.size), counts), _ranges(begins, counts)
+            facts, at = np.repeat(np.arange(places.size), counts), ranges(begins, counts)
         first, length = self._first[at].astype(np.int64), self._length[at].astype(np.int64)
         last = np.where(length == 0, OPEN, first + length)
         return Records(facts, first, last, self._added[at].astype(np.int64), self._deleted[at].astype(np.int64))
@@ -158,82 +158,77 @@ class SortedChains:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """The chains of one relation: those that were revised lately and, for other facts, those before."""
+    """The chains of one relation in layers: those that were revised last, and for other facts, those before."""
 
-    before: SortedChains
-    lately: SortedChains
+    layers: tuple[SortedChains, ...]
 
     @staticmethod
     def of(rows: Rows, is_first: Flags, records: Records) -> Chains:
         """The chains of facts, as `SortedChains`."""
-        return Chains(SortedChains(rows, is_first, records), _no_chains(rows.shape[1]))
+        return Chains((SortedChains(rows, is_first, records),))
 
     @staticmethod
     def none(width: int) -> Chains:
         """No chains, of facts of so many ids."""
-        return Chains(_no_chains(width), _no_chains(width))
+        none = np.empty(0, np.int64)
+        return Chains.of(np.empty((0, width), np.int32), np.empty(0, np.bool_), Records(none, none, none, none, none))
 
     @property
     def bytes_held(self) -> int:
         """What its arrays take."""
-        return self.before.bytes_held + self.lately.bytes_held
+        return sum(layer.bytes_held for layer in self.layers)
 
     @property
     def record_count(self) -> int:
-        return self.before.record_count + self.lately.record_count
+        return sum(layer.record_count for layer in self.layers)
 
     def look_up(self, rows: Rows) -> tuple[Flags, Flags, Records]:
         """Which facts have chains, which of these were there first, and the records, by place in `rows`."""
         has_chain, is_first = np.zeros(rows.shape[0], np.bool_), np.zeros(rows.shape[0], np.bool_)
-        pieces = []
-        for chains in (self.lately, self.before):
-            if chains.count:
-                found = chains.find(rows)
-                places = (~has_chain & (found >= 0)).nonzero()[0]
-                if places.size:
-                    found = found[places]
-                    has_chain[places] = True
-                    is_first[places] = chains.was_first(found)
-                    pieces.append(chains.records(found).of_facts(places))
+        pieces, missing = [], np.arange(rows.shape[0])
+        for layer in self.layers:
+            found = layer.find(rows[missing])
+            is_found = found >= 0
+            if is_found.any():
+                places, found = missing[is_found], found[is_found]
+                has_chain[places] = True
+                is_first[places] = layer.was_first(found)
+                pieces.append(layer.records(found).of_facts(places))
+                missing = missing[~is_found]
+                if not missing.size:
+                    break
         return has_chain, is_first, _sorted(pieces)
 
     def everything(self) -> tuple[Rows, Flags, Records]:
         """All facts that have chains, which of them were there first, and their records."""
-        recent = np.arange(self.lately.count)
-        late_rows = self.lately.rows(recent)
-        is_kept = np.ones(self.before.count, np.bool_)
-        found = self.before.find(late_rows)
-        is_kept[found[found >= 0]] = False
-        places = is_kept.nonzero()[0]
-        rows = np.concatenate([self.before.rows(places), late_rows])
-        is_first = np.concatenate([self.before.was_first(places), self.lately.was_first(recent)])
-        pieces = [self.before.records(places), self.lately.records(recent).of_facts(places.size + recent)]
-        return rows, is_first, _sorted(pieces)
+        return _together(self.layers)
 
     def revised(self, rows: Rows, is_first: Flags, records: Records) -> Chains:
         """The same chains with others for these facts."""
-        is_kept = np.ones(self.lately.count, np.bool_)
-        found = self.lately.find(rows)
-        is_kept[found[found >= 0]] = False
+        *recent, first = (SortedChains(rows, is_first, records), *self.layers)
+        if len(recent) > _LAYERS:
+            recent = [SortedChains(*_together(recent))]
+            if recent[0].count >= first.count // _SHARE:
+                return Chains.of(*_together((*recent, first)))
+        return Chains((*recent, first))
+
+
+_LAYERS, _SHARE = 4, 16
+"""Layers that may stand before the first one; they are put together, and if they are that part of all, all are."""
+
+
+def _together(layers: Sequence[SortedChains]) -> tuple[Rows, Flags, Records]:
+    """The facts of all layers, which of them were there first, and their records; of a fact the first layer counts."""
+    rows, firsts, pieces = layers[0].rows(np.empty(0, np.int64)), [], []
+    for layer in layers:
+        is_kept = np.ones(layer.count, np.bool_)
+        known = layer.find(rows)
+        is_kept[known[known >= 0]] = False
         places = is_kept.nonzero()[0]
-        kept = self.lately.records(places)
-        all_rows = np.concatenate([rows, self.lately.rows(places)])
-        all_first = np.concatenate([is_first, self.lately.was_first(places)])
-        moved = kept.of_facts(rows.shape[0] + np.arange(places.size))
-        lately = SortedChains(all_rows, all_first, _sorted([records, moved]))
-        revised = Chains(self.before, lately)
-        if _FEW + self.before.count // _SHARE > lately.count:
-            return revised
-        return Chains.of(*revised.everything())
-
-
-def _no_chains(width: int) -> SortedChains:
-    none = np.empty(0, np.int64)
-    return SortedChains(np.empty((0, width), np.int32), np.empty(0, np.bool_), Records(none, none, none, none, none))
-
-
-_FEW, _SHARE = 256, 16
-"""Chains that may be kept apart after they were revised: so many, and that part of all."""
+        firsts.append(layer.was_first(places))
+        pieces.append(layer.records(places).of_facts(rows.shape[0] + np.arange(places.size)))
+        rows = np.concatenate([rows, layer.rows(places)])
+    return rows, np.concatenate(firsts), _sorted(pieces)
 
 
 def moves(is_first: Flags, records: Records) -> tuple[Numbers, Numbers, Flags]:
@@ -264,23 +259,26 @@ def _sorted(pieces: Sequence[Records]) -> Records:
     return Records(facts[order], *(column[order] for column in others))
 
 
-def _ranges(begins: Numbers, counts: Numbers) -> Numbers:
+def ranges(begins: Numbers, counts: Numbers) -> Numbers:
     """So many numbers from each of `begins` on, one range behind the other."""
     if (counts == 1).all():
         return begins
     shifts = begins - (np.cumsum(counts) - counts)
-    ranges: Numbers = np.arange(int(counts.sum())) + np.repeat(shifts, counts)
-    return ranges
+    numbers: Numbers = np.arange(int(counts.sum())) + np.repeat(shifts, counts)
+    return numbers
 
 
 def _bytes_of(column: Column) -> int:
     return int(column.itemsize if column.strides == (0,) else column.nbytes)
 
 
+_SMALL = 512
+
+
 def _compact(values: Column) -> Column:
-    """The same numbers in as few bytes as they take."""
-    if not values.size:
-        return values.astype(np.uint8)
+    """The same numbers in as few bytes as they take; a few are left as they are."""
+    if values.size < _SMALL:
+        return values
     lowest, highest = values.min(), values.max()
     narrow = values.astype(np.promote_types(np.min_scalar_type(lowest), np.min_scalar_type(highest)))
     return np.broadcast_to(narrow[:1].copy(), values.shape) if lowest == highest else narrow

@@ -64,8 +64,8 @@ class EverThere:
             if relation in gone and len(gone[relation]):
                 backend.exchange(name, gone[relation], gone[relation].none())
 
-    def add(self, relation: str, facts: FactSet) -> None:
-        """Adds facts, some of which may be known."""
+    def add(self, relation: str, facts: FactSet) -> int:
+        """Adds facts, some of which may be known; how many were new."""
         name = self._names[relation]
         new = self._backend.unknown(name, facts)
         if len(new):
@@ -74,6 +74,7 @@ class EverThere:
             rows = ids_of(new)
             late.add(rows, np.empty((len(new) + 1, rows.shape[1]), np.int32), 0)
             self._late_rows[relation].append(rows)
+        return len(new)
 
     def was_always_there(self, relation: str, rows: Rows) -> Flags:
         """Which facts, none of which has a chain, are there in all iterations: those that no news brought."""

@@ -50,7 +50,7 @@ def run_from_start(
 
 def part_of(rows: Rows, columns: tuple[int, ...]) -> Rows:
     """The facts that these columns of derivations make; a relation without columns has rows of a single 0."""
-    return np.ascontiguousarray(rows[:, list(columns)]) if columns else np.zeros((rows.shape[0], 1), np.int32)
+    return rows.take(columns, axis=1) if columns else np.zeros((rows.shape[0], 1), np.int32)
 
 
 @dataclass(slots=True)

@@ -67,9 +67,13 @@ class State:
 
     def collect(self, plans: Sequence[RulePlan]) -> dict[str, Facts]:
         """What `plans` derive from what is stored and marked, by head."""
+        return dict(self.backend.collect(self.ready(plans)))
+
+    def ready(self, plans: Sequence[RulePlan]) -> Sequence[RulePlan]:
+        """`plans` in the order that fits what is stored and marked, ready to be run as long as what is stored stays."""
         ordered = self._ordering.of_those_with_rows(plans)
         self.backend.catch_up(ordered)
-        return dict(self.backend.collect(ordered))
+        return ordered
 
     def _flipped(self, nets: Nets, plans: Sequence[Derivations]) -> Found:
         """The derivations that hold now and did not, or will not, without `nets`, which came and went around them."""

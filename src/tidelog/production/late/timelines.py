@@ -1,242 +1,251 @@
 """What late news has to do with: facts and derivations that were met, as they are in one iteration after the other.
 
-The derivations that a fact could ever take part in are found by plans over all facts that were ever there. Whether one
-holds in an iteration is read off the chains of its facts. So no state has to be gone back to.
+Whether a derivation holds in an iteration is read off the chains of its facts. So no state has to be gone back to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from tidelog.facts.membership import Rows, RowSet
 from tidelog.kernels import jit
+from tidelog.kernels.late_news import arrive, ask, go_on, number_facts, settle
 from tidelog.language.syntax_tree import Sign
-from tidelog.production.late.chain_columns import OPEN, Flags, Numbers, Records, Steps, status_before
+from tidelog.production.late.chain_columns import Flags, Numbers, Records, Steps, ranges, status_before
 from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import Asked, Derivations, Flip
-from tidelog.production.late.first_run import part_of
 from tidelog.production.late.late_run import LateRun
 
+_ROOM = 64
 
-class MetFacts:
-    """Facts of one relation, numbered as they are met, as they are in the iteration at hand.
 
-    `is_there` says which the old run has before the iteration, `differs` where the new one does not agree. Counts are
-    how often a fact is added and deleted, in two columns: `counts` in the old run, and how much more it is in the new
-    one by rules (`more`) and by others (`news`). All arrays have room for more facts, of which nothing is true.
-    `version` is another number whenever something about who is there may be different.
+class Timelines:
+    """Facts of all relations and derivations, numbered as they are met, as they are in the iteration at hand.
+
+    What the arrays of facts say is told in `kernels.late_news`; `is_expanded` are facts whose derivations were met,
+    `is_asked` those that derivations ask for. All arrays have room for more facts, of which nothing is true.
     """
 
-    def __init__(self, run: LateRun, relation: str) -> None:
+    def __init__(self, run: LateRun, rules: Mapping[int, int]) -> None:
+        """`rules` has the number of each rule, by its id."""
         self._run = run
-        self._relation = relation
-        self._numbers = RowSet(run.width(relation))
-        self._columns = np.arange(run.width(relation))
-        self.is_there: Flags = np.zeros(0, np.bool_)
-        self.differs: Flags = np.zeros(0, np.bool_)
-        self._is_expanded: Flags = np.zeros(0, np.bool_)
-        self._counts: Numbers = np.zeros((0, 2), np.int64)
-        self._news: Numbers = np.zeros((0, 2), np.int64)
-        self._noted: Numbers = np.zeros((0, 2), np.int64)
-        self.more: Numbers = np.zeros((0, 2), np.int64)
-        self._coming: dict[int, list[tuple[Numbers, Numbers]]] = {}
-        self._coming_news: dict[int, list[tuple[Numbers, Numbers]]] = {}
-        self.asked: list[Steps] = []
-        self.version = 0
-        self._is_acted_on = False
+        self._rules = rules
+        self._names = sorted(run.relations)
+        self._widths = [run.width(name) for name in self._names]
+        self._width = 1 + max(self._widths, default=0)
+        self._numbers = RowSet(self._width)
+        self._places = {each.plans.relation: self._places_of(each.plans) for each in run.ever_there.by_chains}
+        self._behind = np.array([0, *range(len(self._names))], np.int32)
+        self._looked_up = 0
+        self.is_there, self.differs, self.is_expanded, self.is_asked = (np.zeros(_ROOM, np.bool_) for _ in "1234")
+        self._is_first = np.zeros(_ROOM, np.bool_)
+        self._begins, self._at, self._ends = (np.zeros(_ROOM, np.int64) for _ in "123")
+        self.more, self._noted, self._news = (np.zeros((_ROOM, 2), np.int64) for _ in "123")
+        self._moved = np.zeros(_ROOM, np.int8)
+        self._records = np.zeros((0, 4), np.int64)
+        self._coming = np.zeros((0, 4), np.int64)
+        self._derivations = 0
+        uses = max((len(each.flips) for each in run.plans), default=0)
+        asks = max((len(each.asked) for each in run.plans), default=0)
+        self._uses, self._asks = np.full((_ROOM, uses), -1, np.int64), np.full((_ROOM, asks), -1, np.int64)
+        self._rule_of = np.zeros(_ROOM, np.int64)
+        self._taken = np.zeros(3, np.int64)
+        self._steps, self._spans = np.zeros((_ROOM, 4), np.int64), np.zeros((_ROOM, 3), np.int64)
+        self._counts = np.zeros((_ROOM, len(rules)), np.int64)
 
     @property
     def count(self) -> int:
+        """How many facts were met."""
         return self._numbers.count
 
-    def rows(self, facts: Numbers) -> Rows:
-        """The rows of facts."""
-        return self._numbers.rows[facts]
-
-    def meet(self, rows: Rows, iteration: int) -> Numbers:
-        """The numbers of these facts; those that are new are looked up."""
-        known = self.count
+    def meet(self, relation: str, rows: Rows) -> Numbers:
+        """The numbers of these facts; those that are new wait until they are looked up."""
+        named = np.zeros((rows.shape[0], self._width), np.int32)
+        named[:, 0] = self._names.index(relation)
+        named[:, 1 : 1 + rows.shape[1]] = rows
         jit.work(rows.shape[0])
-        numbers = self._numbers.number(rows, self._columns).astype(np.int64)
-        if self.count > known:
-            is_first, records = self._run.look_up(self._relation, self._numbers.rows[known : self.count].copy())
-            self._make_room()
-            self.is_there[known : self.count] = status_before(iteration, is_first, records)
-            if records.facts.size:
-                self._take(records.of_facts(np.arange(known, self.count)), iteration)
-        return numbers
+        numbers = self._numbers.number(named, np.arange(self._width))
+        self._make_room()
+        return numbers.astype(np.int64)
+
+    def look_up(self, iteration: int) -> None:
+        """Makes facts that wait for it what they are in an iteration of the old run."""
+        new = np.arange(self._looked_up, self.count)
+        self._looked_up = self.count
+        for relation, (of_it, rows) in self.by_relation(new).items():
+            facts = new[of_it]
+            is_first, records = self._run.look_up(relation, rows)
+            counts = np.bincount(records.facts, minlength=facts.size)
+            ends = self._records.shape[0] + np.cumsum(counts)
+            self.is_there[facts] = status_before(iteration, is_first, records)
+            self._is_first[facts] = is_first
+            self._begins[facts] = self._at[facts] = ends - counts
+            self._ends[facts] = ends
+            columns = (records.first, records.last, records.added, records.deleted)
+            self._records = np.concatenate([self._records, np.stack(columns, axis=1)])
+
+    def derive(self, plans: Derivations, rows: Rows) -> None:
+        """Takes different derivations in, none of which was met before, with the facts that they use and ask for."""
+        size, begin = rows.shape[0], self._derivations
+        self._derivations += size
+        if self._derivations > self._rule_of.size:
+            room = 2 * self._derivations
+            self._uses, self._asks = _with_room(self._uses, room, -1), _with_room(self._asks, room, -1)
+            self._rule_of = _with_room(self._rule_of, room)
+        some = slice(begin, self._derivations)
+        self._rule_of[some] = self._rules[plans.rule.id]
+        columns, signs = self._places[plans.relation]
+        uses, zero = len(plans.flips), rows.shape[1]
+        batch = np.empty((size, zero + self._behind.size), np.int32)
+        batch[:, :zero] = rows
+        batch[:, zero:] = self._behind
+        found = np.empty((size, signs.size), np.int64)
+        table = self._numbers
+        table.reserve(table.count + found.size)
+        jit.work(found.size)
+        numbers = np.empty(size, np.int32)
+        table.count = int(number_facts(table.slots, table.rows, table.count, batch, columns, numbers, signs, found))
+        self._make_room()
+        self._uses[some, :uses] = found[:, :uses]
+        self._asks[some, : signs.size - uses] = found[:, uses:]
+        self.is_asked[found[:, uses:] >> 1] = True
+
+    def _columns(self, place: Flip | Asked, zero: int) -> list[int]:
+        """The columns that make a fact: the number of the relation, what is in it, and 0.
+
+        Behind what a derivation binds stand 0, from column `zero` on, and the numbers of the relations.
+        """
+        named = [zero + 1 + self._names.index(place.relation), *place.columns]
+        return named + [zero] * (self._width - len(named))
+
+    def _places_of(self, plans: Derivations) -> tuple[Numbers, Numbers]:
+        """For each fact that a derivation uses or asks for, the columns that make it, and 1 if it is negated."""
+        places: tuple[Flip | Asked, ...] = (*plans.flips, *plans.asked)
+        columns = [self._columns(place, max(1, plans.schema.arity)) for place in places]
+        signs = [*(use.is_negated for use in plans.flips), *(head.sign is Sign.DELETE for head in plans.asked)]
+        return np.array(columns, np.int64).reshape(-1, self._width), np.array(signs, np.int64)
 
     def take_news(self, steps: Steps) -> None:
         """Takes in what others ask for."""
-        self._is_acted_on = True
-        for number, some in _by_iteration(steps.iterations):
-            counts = np.stack([steps.added[some], steps.deleted[some]], axis=1)
-            self._coming_news.setdefault(number, []).append((steps.facts[some], counts))
+        columns = (steps.facts, steps.iterations, steps.added, steps.deleted)
+        coming = np.concatenate([self._coming, np.stack(columns, axis=1)])
+        self._coming = coming[np.argsort(coming[:, 1], kind="stable")]
 
-    def go_to(self, iteration: int) -> None:
-        """Makes the counts those of an iteration; all before it that change some have been gone to."""
-        for facts, counts in self._coming.pop(iteration, ()):
-            self._counts[facts] = counts
-        for facts, counts in self._coming_news.pop(iteration, ()):
-            np.add.at(self._news, facts, counts)
-        if self._is_acted_on:
-            self.more = np.zeros_like(self.more)
+    def go_on(self, number: int, until: int, steady: int) -> tuple[int, int]:
+        """Where it gets from an iteration, and why it stops there (see `kernels.late_news`)."""
+        jit.work(self.count + self._derivations)
+        reached, why = go_on(
+            number, until, steady, self.count, self._derivations, self.is_there, self.differs, self.is_expanded,
+            self._at, self._ends, self._records, self._coming, self._taken, self._news, self.more, self._noted,
+            self._uses, self._asks, self._rule_of, self._moved, self._steps, self._spans, self._counts,
+        )  # fmt: skip
+        return int(reached), int(why)
 
-    def ask(self, sign: Sign, facts: Numbers, times: Numbers | int) -> None:
-        """Counts so many operations more, by rules, in the iteration at hand."""
-        self._is_acted_on = True
+    def make_room(self) -> None:
+        """Makes room for what is said of the next iterations."""
+        steps, spans = self._taken[1] + self.count, self._taken[2] + 1
+        self._steps = _with_room(self._steps, 2 * int(steps))
+        self._spans = _with_room(self._spans, 2 * int(spans))
+        self._counts = _with_room(self._counts, 2 * int(spans))
+
+    def arrive(self, number: int) -> bool:
+        """Makes everything as it is in an iteration; whether all that differs was met with its derivations."""
+        return bool(
+            arrive(
+                number, self.count, self.differs, self.is_expanded, self._at, self._ends, self._records, self._coming,
+                self._taken, self._news,
+            )
+        )  # fmt: skip
+
+    def ask(self) -> Numbers:
+        """Counts what the derivations ask for; a place for how many more of each rule hold."""
+        self.make_room()
+        ask(
+            self.count, self._derivations, self.is_there, self.differs, self.more, self._uses, self._asks,
+            self._rule_of, self._counts, self._taken,
+        )  # fmt: skip
+        counts: Numbers = self._counts[self._taken[2]]
+        return counts
+
+    def ask_more(self, sign: Sign, facts: Numbers, times: int) -> None:
+        """Counts so many operations more in the iteration at hand."""
         np.add.at(self.more[:, 0 if sign is Sign.INSERT else 1], facts, times)
 
-    def differ(self, facts: Numbers) -> None:
-        """Makes facts differ."""
-        self.differs[facts] = True
-        self.version += 1
+    def settle(self, number: int) -> None:
+        """Goes behind the iteration at hand."""
+        self.make_room()
+        settle(
+            number, self.count, self.is_there, self.differs, self._at, self._ends, self._records, self._news,
+            self.more, self._noted, self._moved, self._steps, self._spans, self._taken,
+        )  # fmt: skip
+
+    def stop_asking(self, number: int) -> None:
+        """Notes that rules ask for no more than in the old run from an iteration on."""
+        noted = self._noted[: self.count]
+        some = np.flatnonzero(noted.any(axis=1))
+        end = int(self._taken[1]) + some.size
+        self._steps = _with_room(self._steps, end)
+        self._steps[self._taken[1] : end] = np.column_stack([some, np.full(some.size, number), -noted[some]])
+        self._taken[1] = end
 
     @property
-    def next_change(self) -> int:
-        """The next iteration in which counts change, whatever rules ask for in the new run."""
-        return min((*self._coming, *self._coming_news), default=OPEN)
+    def is_different(self) -> bool:
+        """Whether something is or will be different from the old run."""
+        return bool(self.differs.any()) or self._taken[0] < self._coming.shape[0]
 
     @property
-    def next_news(self) -> int:
-        """The next iteration in which others ask for something else."""
-        return min(self._coming_news, default=OPEN)
+    def spans(self) -> tuple[Numbers, Numbers]:
+        """Iterations that are alike: first, behind the last, how many more facts move in the first; and for each how
+        many more derivations of each rule hold."""
+        return self._spans[: self._taken[2]], self._counts[: self._taken[2]]
 
-    def newly_differing(self) -> Numbers:
-        """The facts that differ for the first time."""
-        new: Numbers = (self.differs & ~self._is_expanded).nonzero()[0]
-        self._is_expanded[new] = True
-        return new
+    @property
+    def last_counts(self) -> Numbers:
+        """How many more derivations of each rule hold in the last iteration."""
+        counts: Numbers = self._counts[self._taken[2] - 1]
+        return counts
 
-    def note(self, iteration: int) -> None:
-        """Notes where rules ask for more, or less, than they do in the iteration before."""
-        some = (self.more != self._noted).any(axis=1).nonzero()[0] if self._is_acted_on else _NONE
-        if some.size:
-            steps = self.more[some] - self._noted[some]
-            self.asked.append(Steps(some, np.full(some.size, iteration, np.int64), steps[:, 0], steps[:, 1]))
-            self._noted = self.more
+    def moved(self) -> tuple[Numbers, Flags]:
+        """The facts that moved in the last iteration, and which of them came."""
+        facts = self._moved[: self.count].nonzero()[0]
+        return facts, self._moved[facts] == 1
 
-    def settle(self) -> tuple[int, Numbers, Flags]:
-        """Goes behind the iteration at hand (COMPUTE_NEW).
+    def by_relation(self, facts: Numbers) -> Mapping[str, tuple[Flags, Rows]]:
+        """For each relation that some of `facts` are of, which of them those are, and their rows."""
+        rows = self._numbers.rows[facts]
+        found = {}
+        for number in np.bincount(rows[:, 0]).nonzero()[0].tolist():
+            of_it = rows[:, 0] == number
+            found[self._names[number]] = of_it, np.ascontiguousarray(rows[of_it][:, 1 : 1 + self._widths[number]])
+        return found
 
-        Returns how many facts the old run moves in it, and those that the new run moves, with which of them come.
-        """
-        if not self._is_acted_on:
-            return 0, _NONE, np.zeros(0, np.bool_)
-        was, now = self.is_there, self.is_there ^ self.differs
-        will, after = _settled(was, self._counts), _settled(now, self._counts + self.more + self._news)
-        moved, old = (now != after).nonzero()[0], int(np.count_nonzero(was != will))
-        if moved.size or old:
-            self.is_there, self.differs = will, after ^ will
-            self.version += 1
-        return old, moved, after[moved]
+    def of_old_run(self, facts: Numbers) -> tuple[Flags, Records]:
+        """Which of `facts` the old run has at the start, and their records, by place."""
+        begins, counts = self._begins[facts], self._ends[facts] - self._begins[facts]
+        first, last, added, deleted = self._records[ranges(begins, counts)].T
+        return self._is_first[facts], Records(np.repeat(np.arange(facts.size), counts), first, last, added, deleted)
 
-    def _take(self, records: Records, iteration: int) -> None:
-        """Takes in the old counts in an iteration, and how they will change."""
-        self._is_acted_on = True
-        counts = np.stack([records.added, records.deleted], axis=1)
-        now = (records.first <= iteration) & (records.last > iteration)
-        self._counts[records.facts[now]] = counts[now]
-        ends = (records.last > iteration) & (records.last < OPEN)
-        begins = records.first > iteration
-        if not (ends.any() or begins.any()):
-            return
-        # What begins where something ends comes behind it, and holds.
-        when = np.concatenate([records.last[ends], records.first[begins]])
-        facts = np.concatenate([records.facts[ends], records.facts[begins]])
-        later = np.concatenate([np.zeros_like(counts[ends]), counts[begins]])
-        for number, some in _by_iteration(when):
-            self._coming.setdefault(number, []).append((facts[some], later[some]))
+    def asked(self) -> Steps:
+        """What rules ask for more, or less, than in the old run."""
+        facts, iterations, added, deleted = self._steps[: self._taken[1]].T
+        return Steps(facts, iterations, added, deleted)
 
     def _make_room(self) -> None:
         if self.count <= self.differs.size:
             return
         size = 2 * self.count
         self.is_there, self.differs = padded(self.is_there, size), padded(self.differs, size)
-        self._is_expanded = padded(self._is_expanded, size)
-        self._counts, self._news = padded(self._counts, size), padded(self._news, size)
-        self._noted, self.more = padded(self._noted, size), padded(self.more, size)
+        self.is_expanded, self.is_asked = padded(self.is_expanded, size), padded(self.is_asked, size)
+        self._is_first, self._moved = padded(self._is_first, size), padded(self._moved, size)
+        self._begins, self._at, self._ends = (padded(each, size) for each in (self._begins, self._at, self._ends))
+        self.more, self._noted, self._news = (padded(each, size) for each in (self.more, self._noted, self._news))
 
 
-class MetDerivations:
-    """The derivations of one alternative of a rule that facts that differ could take part in."""
-
-    def __init__(self, plans: Derivations, facts: Mapping[str, MetFacts]) -> None:
-        self._plans = plans
-        self._facts = facts
-        width = max(1, plans.schema.arity)
-        self._numbers = RowSet(width)
-        self._columns = np.arange(width)
-        self._places: list[Numbers] = [_NONE for _ in (*plans.flips, *plans.asked)]
-        self._counted: tuple[tuple[int, ...], Numbers, Numbers] | None = None
-
-    def meet(self, rows: Rows, iteration: int) -> None:
-        """Takes derivations in, with the facts that they use and ask for."""
-        known = self._numbers.count
-        jit.work(rows.shape[0])
-        self._numbers.number(rows, self._columns)
-        if self._numbers.count > known:
-            self._counted = None
-            self._take(self._numbers.rows[known : self._numbers.count].copy(), iteration)
-
-    def _take(self, new: Rows, iteration: int) -> None:
-        """Takes in the facts that new derivations use and ask for, all of one relation together."""
-        places: tuple[Flip | Asked, ...] = (*self._plans.flips, *self._plans.asked)
-        for relation in dict.fromkeys(place.relation for place in places):
-            some = [number for number, place in enumerate(places) if place.relation == relation]
-            rows = np.concatenate([part_of(new, places[number].columns) for number in some])
-            facts = self._facts[relation].meet(rows, iteration)
-            size = new.shape[0]
-            for place, number in enumerate(some):
-                found = facts[place * size : (place + 1) * size]
-                self._places[number] = np.concatenate([self._places[number], found])
-
-    def count_differences(self) -> int:
-        """How many more hold in the new run; what they ask for is added to the counts of the facts."""
-        flipped, changes = self._flipped()
-        if not flipped.size:
-            return 0
-        for head, facts in zip(self._plans.asked, self._places[len(self._plans.flips) :], strict=True):
-            self._facts[head.relation].ask(head.sign, facts[flipped], changes)
-        return int(changes.sum())
-
-    def _flipped(self) -> tuple[Numbers, Numbers]:
-        """The derivations that hold in one of the runs only, and 1 for those of the new one, -1 for the others."""
-        versions = tuple(self._facts[flip.relation].version for flip in self._plans.flips)
-        if self._counted is None or self._counted[0] != versions:
-            self._counted = versions, *self._count_flipped()
-        return self._counted[1:]
-
-    def _count_flipped(self) -> tuple[Numbers, Numbers]:
-        differs = np.zeros(self._numbers.count, np.bool_)
-        uses = list(zip(self._plans.flips, self._places, strict=False))
-        for use, facts in uses:
-            differs |= self._facts[use.relation].differs[facts]
-        some: Numbers = differs.nonzero()[0]
-        was, now = np.ones(some.size, np.bool_), np.ones(some.size, np.bool_)
-        for use, facts in uses:
-            met, used = self._facts[use.relation], facts[some]
-            is_there = met.is_there[used]
-            was &= is_there ^ use.is_negated
-            now &= is_there ^ met.differs[used] ^ use.is_negated
-        flipped = (was != now).nonzero()[0]
-        return some[flipped], np.where(now[flipped], 1, -1)
-
-
-_NONE: Numbers = np.empty(0, np.int64)
-
-
-def _settled(is_there: Flags, counts: Numbers) -> Flags:
-    """What is there after an iteration with these counts."""
-    is_asked = counts > 0
-    settled: Flags = np.where(is_asked[:, 0] != is_asked[:, 1], is_asked[:, 0], is_there)
-    return settled
-
-
-def _by_iteration(iterations: Numbers) -> Iterator[tuple[int, Numbers]]:
-    """Each iteration with its places, in order."""
-    order = np.argsort(iterations, kind="stable")
-    numbers, begins = np.unique(iterations[order], return_index=True)
-    return zip(numbers.tolist(), np.split(order, begins)[1:], strict=True)
+def _with_room(values: Numbers, size: int, empty: int = 0) -> Numbers:
+    """`values`, with room for at least `size` of them."""
+    if values.shape[0] >= size:
+        return values
+    more = np.full((2 * size - values.shape[0], *values.shape[1:]), empty, np.int64)
+    return np.concatenate([values, more])

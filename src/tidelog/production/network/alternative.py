@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tidelog.analysis.checked import ProductionRule
 from tidelog.backends.protocol import Facts
-from tidelog.language.syntax_tree import Semantics
 from tidelog.maintain.journal import Net
-from tidelog.plan.retention.network import Way
-from tidelog.production.network.difference_plans import DifferencePlans, since
+from tidelog.production.network.difference_plans import since
 from tidelog.production.network.matching import Matcher
 from tidelog.production.network.measured_choice import MeasuredChoice
-from tidelog.production.network.way_in_motion import WayInMotion, instance_atom
-from tidelog.production.rule_plans import Match
+from tidelog.production.network.way_in_motion import WayInMotion
+from tidelog.production.prepared import AlternativePlans
 from tidelog.production.semantics import Switch
 
 
 class Alternative:
     """The ways to try an alternative, one of which is in use, and what tries by it have cost."""
 
-    def __init__(
-        self, rule: ProductionRule, match: Match, ways: Sequence[Way], semantics: Semantics, matcher: Matcher
-    ) -> None:
-        self.rule = rule
-        self.match = match
+    def __init__(self, plans: AlternativePlans, matcher: Matcher) -> None:
+        self.rule = plans.rule
+        self.match = plans.match
         self._matcher = matcher
-        self._ways = [WayInMotion(way, rule, match.schema, semantics, matcher) for way in ways]
-        self._choice = MeasuredChoice([bool(way.nodes) for way in ways])
+        self._ways = [WayInMotion(each, matcher) for each in plans.ways]
+        self._choice = MeasuredChoice([bool(each.way.nodes) for each in plans.ways])
         self._seconds = 0.0
-        self._none = matcher.backend.facts(match.relation).none()
-        body = rule.bodies[match.number]
-        self._written = DifferencePlans(rule, instance_atom(match.schema, rule), body, matcher.schemas)
+        self._none = matcher.backend.facts(plans.match.relation).none()
+        self._written = plans.written
 
     @property
     def way(self) -> WayInMotion:

@@ -14,7 +14,7 @@ from tidelog.production.network.alternative import Alternative
 from tidelog.production.network.difference_plans import since
 from tidelog.production.network.matching import Matcher, union
 from tidelog.production.network.since import Trigger
-from tidelog.production.network.way_in_motion import undone_by
+from tidelog.production.network.way_plans import undone_by
 
 
 class Firable:

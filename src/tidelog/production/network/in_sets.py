@@ -17,7 +17,7 @@ from tidelog.maintain.journal import Net
 from tidelog.production.network.alternative import Alternative
 from tidelog.production.network.difference_plans import since
 from tidelog.production.network.matching import Matcher, union
-from tidelog.production.network.way_in_motion import undone_by
+from tidelog.production.network.way_plans import undone_by
 from tidelog.production.semantics import net_effect
 
 
@@ -63,23 +63,26 @@ class Together:
         with alternative.measured():
             way = alternative.way
             changes = way.changes()
-            plans = way.plans.all() if changes is None else ()
-            instances = [*self._matcher.found(plans).values()]
+            found = [*self._matcher.found(way.plans.all() if changes is None else ()).values()]
             for trigger, facts in changes or ():
-                gained = way.plans.gained(trigger)
-                instances += self._matcher.found_from(since(trigger.relation), facts, gained).values()
-            if instances:
-                self._take_effects(alternative, union(instances))
+                found += self._matcher.found_from(since(trigger.relation), facts, way.plans.gained(trigger)).values()
+            if found:
+                self._take_effects(alternative, union(found))
             for trigger, facts in changes or ():
                 for head in alternative.rule.heads:
                     if undone_by(head.sign, head.atom.relation) == trigger:
                         self._ask_about(alternative, head, facts)
             return changes is None
 
-    def _take_effects(self, alternative: Alternative, instances: Facts) -> None:
-        for sign, plan in alternative.match.effects:
-            for relation, facts in self._matcher.found_from(alternative.match.relation, instances, [plan]).items():
-                self._asked[relation, sign].append((alternative.rule, facts))
+    def _take_effects(self, alternative: Alternative, found: Facts) -> None:
+        """Adds what was found, where it is what the rule asks for, else what these instances ask for."""
+        rule, match = alternative.rule, alternative.match
+        if len(rule.heads) == 1:
+            self._asked[rule.heads[0].atom.relation, rule.heads[0].sign].append((rule, found))
+            return
+        for sign, plans in match.effects.items():
+            for relation, facts in self._matcher.found_from(match.relation, found, plans).items():
+                self._asked[relation, sign].append((rule, facts))
 
     def _ask_about(self, alternative: Alternative, head: SignedHead, facts: Facts) -> None:
         """Adds those of `facts` that an instance asks for by this head."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from tidelog.analysis.checked import CheckedProgram, ProductionRule
 from tidelog.backends.protocol import Backend, Facts
 from tidelog.language.syntax_tree import Atom, Sign
 from tidelog.maintain.journal import Net
 from tidelog.plan.nodes import Version
-from tidelog.plan.retention.network import Node, Retention, Way, ways_to_try
+from tidelog.plan.retention.network import Node, Retention
 from tidelog.production.network.alternative import Alternative
 from tidelog.production.network.by_instances import Firable
-from tidelog.production.network.difference_plans import with_marked
+from tidelog.production.network.difference_plans import DifferencePlans
 from tidelog.production.network.in_sets import Together
 from tidelog.production.network.matching import Matcher
 from tidelog.production.network.retained_join import RetainedJoin
+from tidelog.production.network.way_plans import plans_of_way
+from tidelog.production.prepared import AlternativePlans, Prepared
 from tidelog.production.rule_plans import Match, RuleMatches
 from tidelog.production.semantics import Switch
-from tidelog.schema import Schema
 
 SELECTIVE = 0.5
 """The share of a relation's rows that a selection may have at most to be retained."""
@@ -27,20 +28,12 @@ SELECTIVE = 0.5
 class Network:
     """What is retained for each rule. Changes are noted, and brought in when a rule is tried."""
 
-    def __init__(
-        self, checked: CheckedProgram, rules: Sequence[RuleMatches], backend: Backend, retention: Retention
-    ) -> None:
-        assert checked.semantics is not None
-        ways = ways_to_try(checked, retention)
-        self._matcher = Matcher(backend, _schemas(checked, rules, ways))
-        self._of_match: dict[str, Alternative] = {}
-        for rule in rules:
-            for match in rule.matches:
-                some = ways[rule.rule.id, match.number]
-                if retention is Retention.ATREAT:
-                    some = tuple(self._selective(way, rule.rule) for way in some)
-                alternative = Alternative(rule.rule, match, some, checked.semantics.semantics, self._matcher)
-                self._of_match[match.relation] = alternative
+    def __init__(self, prepared: Prepared, backend: Backend) -> None:
+        self._matcher = Matcher(backend, prepared.schemas, prepared.orders)
+        plans = [*prepared.alternatives.values()]
+        if prepared.retention is Retention.ATREAT:
+            plans = [self._with_selective_ways(each, prepared) for each in plans]
+        self._of_match = {each.match.relation: Alternative(each, self._matcher) for each in plans}
         self._together: dict[tuple[int, ...], Together] = {}
         self._firable: dict[str, Firable] = {}
         self.switches: list[Switch] = []
@@ -88,8 +81,8 @@ class Network:
 
     def effects(self, match: Match, instances: Facts) -> Iterator[tuple[Sign, str, Facts]]:
         """What these instances ask for."""
-        for sign, plan in match.effects:
-            for relation, asked in self._matcher.found_from(match.relation, instances, [plan]).items():
+        for sign, plans in match.effects.items():
+            for relation, asked in self._matcher.found_from(match.relation, instances, plans).items():
                 yield sign, relation, asked
 
     def instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
@@ -108,25 +101,19 @@ class Network:
     def _end_try(self, alternatives: Sequence[Alternative]) -> None:
         self.switches += [switch for each in alternatives if (switch := each.end_try()) is not None]
 
-    def _selective(self, way: Way, rule: ProductionRule) -> Way:
-        """`way` with those of its selections that have few of the rows of their relations; the others are virtual."""
-        return way.without([node for node in way.nodes if not self._is_selective(node, rule)])
+    def _with_selective_ways(self, plans: AlternativePlans, prepared: Prepared) -> AlternativePlans:
+        """`plans` with those selections that have few of the rows of their relations; the others are virtual."""
+        ways = []
+        for each in plans.ways:
+            nodes = zip(each.way.nodes, each.joins, strict=True)
+            way = each.way.without([node for node, of_node in nodes if not self._is_selective(node, of_node)])
+            ways.append(plans_of_way(way, plans.rule, plans.match.schema, prepared.semantics, prepared.schemas))
+        return replace(plans, ways=tuple(ways))
 
-    def _is_selective(self, node: Node, rule: ProductionRule) -> bool:
-        # A matcher knows plans as long as it lives: those of a selection that is only looked at end with their own.
-        matcher = Matcher(self._matcher.backend, self._matcher.schemas)
-        selection = RetainedJoin(node, rule, matcher)
+    def _is_selective(self, node: Node, plans: DifferencePlans) -> bool:
+        selection = RetainedJoin(node, plans, self._matcher)
         selection.follow()
         rows = selection.rows
         selection.drop()
         (relation,) = (literal.relation for literal in node.rule.body if isinstance(literal, Atom))
         return rows <= SELECTIVE * self._matcher.backend.statistics().rows(relation, Version.FULL)
-
-
-def _schemas(
-    checked: CheckedProgram, rules: Iterable[RuleMatches], ways: Mapping[tuple[int, int], Sequence[Way]]
-) -> Mapping[str, Schema]:
-    """Those of all relations that plans read: of the program, of instances, of what is retained, of what is marked."""
-    nodes = (node.schema for some in ways.values() for way in some for node in way.nodes)
-    instances = (match.schema for rule in rules for match in rule.matches)
-    return with_marked({**checked.schemas, **{schema.relation: schema for schema in (*nodes, *instances)}})

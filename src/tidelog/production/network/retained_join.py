@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidelog.analysis.checked import ProductionRule
 from tidelog.backends.protocol import Facts
 from tidelog.maintain.journal import Net
 from tidelog.plan.nodes import Version
@@ -17,12 +16,12 @@ from tidelog.production.network.since import Since, Trigger
 class RetainedJoin:
     """The rows of a node of the network, as they were when its rule was last tried, and what has changed since then."""
 
-    def __init__(self, node: Node, rule: ProductionRule, matcher: Matcher) -> None:
+    def __init__(self, node: Node, plans: DifferencePlans, matcher: Matcher) -> None:
         self._matcher = matcher
         self._backend = matcher.backend
         self._relation = node.relation
         self._none = matcher.backend.facts(node.relation).none()
-        self._plans = DifferencePlans(rule, node.atom, node.rule.body, matcher.schemas)
+        self._plans = plans
         self._since = Since(matcher.backend, self._plans.gaining | self._plans.losing, self._plans.opaque)
 
     @property

@@ -38,16 +38,22 @@ class Since:
         self._backend = backend
         self._needed = needed
         self._opaque = opaque
-        self._parts: dict[Trigger, list[Facts]] = {}
-        self._rows: Counter[Trigger] = Counter()
+        self._concerned = opaque.union(trigger.relation for trigger in needed)
+        self._forget_changes()
         self.is_lost = True
 
     def note(self, nets: Mapping[str, Net]) -> None:
         """Takes note of what came and went."""
-        for relation, net in nets.items() if not self.is_lost else ():
+        if self.is_lost or self._concerned.isdisjoint(nets):
+            return
+        for relation, net in nets.items():
             for sign, facts in ((Sign.INSERT, net.came), (Sign.DELETE, net.went)):
+                if not len(facts):
+                    continue
+                if self._signs.setdefault(relation, sign) is not sign:
+                    self._both_ways.add(relation)
                 trigger = Trigger(relation, sign)
-                if len(facts) and trigger in self._needed:
+                if trigger in self._needed:
                     self._parts.setdefault(trigger, []).append(facts)
                     self._rows[trigger] += len(facts)
                     self.is_lost |= self._is_much(trigger)
@@ -57,19 +63,29 @@ class Since:
 
     def take(self) -> list[tuple[Trigger, Facts]]:
         """What has changed and still is so. Whoever takes it when it is lost looks at everything: then all is known."""
-        parts = self._parts
-        self._parts, self._rows, self.is_lost = {}, Counter(), False
+        parts, both_ways = self._parts, self._both_ways
+        self._forget_changes()
+        self.is_lost = False
         taken = []
         for trigger, some in parts.items():
-            is_so = self._backend.stored if trigger.sign is Sign.INSERT else self._backend.unknown
-            facts = is_so(trigger.relation, some[0].union(*some[1:]))
+            facts = some[0].union(*some[1:])
+            if trigger.relation in both_ways:
+                is_so = self._backend.stored if trigger.sign is Sign.INSERT else self._backend.unknown
+                facts = is_so(trigger.relation, facts)
             if len(facts):
                 taken.append((trigger, facts))
         return taken
 
     def forget(self) -> None:
         """From now on nothing is known."""
-        self._parts, self._rows, self.is_lost = {}, Counter(), True
+        self._forget_changes()
+        self.is_lost = True
+
+    def _forget_changes(self) -> None:
+        self._parts: dict[Trigger, list[Facts]] = {}
+        self._rows: Counter[Trigger] = Counter()
+        self._signs: dict[str, Sign] = {}
+        self._both_ways: set[str] = set()
 
     def __bool__(self) -> bool:
         return self.is_lost or bool(self._parts)

@@ -1,0 +1,108 @@
+"""Finds the derivations that facts could ever take part in: takes facts that differ, meets what depends on them.
+
+They are found by plans over all facts that were ever there. A question takes a while however few facts it is about, so
+that where one difference leads to the next again and again, it goes ahead: what derivations ask for may differ soon. A
+derivation that is met in vain makes no difference, but costs its share of each iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tidelog.errors import EvaluationError
+from tidelog.facts.fact_set import FactSet
+from tidelog.facts.membership import RowSet
+from tidelog.kernels import jit
+from tidelog.plan.nodes import RulePlan
+from tidelog.production.late.chain_columns import Numbers
+from tidelog.production.late.course import padded
+from tidelog.production.late.derivations import changed
+from tidelog.production.late.late_run import LateRun
+from tidelog.production.late.nets import ids_of
+from tidelog.production.late.timelines import Timelines
+
+STEPS_AHEAD, FACTS_AHEAD = 32, 1024
+"""How far the second question goes ahead, and about how many facts at most; each after it eight times as far. The first
+one does not: most differences end soon."""
+
+
+class Expansion:
+    """The derivations that were met, by alternative."""
+
+    def __init__(self, run: LateRun, timelines: Timelines) -> None:
+        self._run = run
+        self._timelines = timelines
+        self._met = [(each, RowSet(max(1, each.plans.schema.arity))) for each in run.ever_there.by_chains]
+        self._questions = 0
+        self._ready: dict[tuple[str, ...], list[Sequence[RulePlan]]] = {}
+
+    def expand(self, iteration: int) -> None:
+        """Meets the derivations of facts that differ in an iteration and were not asked about before."""
+        timelines = self._timelines
+        self._ready.clear()
+        facts = (timelines.differs & ~timelines.is_expanded).nonzero()[0]
+        self._add(facts[~timelines.is_there[facts]])
+        self._ask_about(facts)
+        if self._questions:
+            self._go_ahead(iteration, 8 ** (self._questions - 1))
+        self._questions += 1
+        timelines.look_up(iteration)
+
+    def _go_ahead(self, iteration: int, further: int) -> None:
+        """Meets the derivations of facts that may differ soon, and of what these may lead to.
+
+        Where an expression has no value for some of them nothing is known about these: they need never be there.
+        """
+        timelines = self._timelines
+        was_expanded = timelines.is_expanded.copy()
+        try:
+            most = FACTS_AHEAD * further
+            for _ in range(STEPS_AHEAD * further):
+                facts = (timelines.is_asked & ~timelines.is_expanded).nonzero()[0]
+                most -= facts.size
+                if not facts.size or most < 0:
+                    break
+                self._ask_about(facts)
+            timelines.look_up(iteration)
+            ahead = (timelines.is_expanded & ~padded(was_expanded, timelines.is_expanded.size)).nonzero()[0]
+            others = ahead[~timelines.is_there[ahead]]
+            if self._add(others):
+                self._ask_about(others)
+        except EvaluationError:
+            timelines.is_expanded = padded(was_expanded, timelines.is_expanded.size)
+
+    def _ask_about(self, facts: Numbers) -> None:
+        """Meets derivations of facts, the others of which were there at some time."""
+        run, timelines = self._run, self._timelines
+        timelines.is_expanded[facts] = True
+        rows = timelines.by_relation(facts)
+        for relation, (_, some) in rows.items():
+            run.backend.mark(changed(relation), FactSet(some))
+        ready = self._ready_for(tuple(rows))
+        for (followed, numbers), plans in zip(self._met, ready, strict=True):
+            for found in run.backend.collect(plans).values() if plans else ():
+                known = numbers.count
+                jit.work(len(found))
+                numbers.number(ids_of(found), np.arange(numbers.rows.shape[1]))
+                if numbers.count > known:
+                    timelines.derive(followed.plans, numbers.rows[known : numbers.count].copy())
+
+    def _ready_for(self, relations: tuple[str, ...]) -> list[Sequence[RulePlan]]:
+        """The plans of each alternative for marked facts of these relations, as long as nothing is added."""
+        if relations not in self._ready:
+            could = ([plan for name, plan in each.could if name in relations] for each, _ in self._met)
+            self._ready[relations] = [self._run.state.ready(plans) if plans else () for plans in could]
+        return self._ready[relations]
+
+    def _add(self, facts: Numbers) -> int:
+        """Adds those of `facts` that were never there to the others; how many these are.
+
+        Derivations that use two of them are found by asking about one when the other is added.
+        """
+        rows = self._timelines.by_relation(facts)
+        added = sum([self._run.ever_there.add(relation, FactSet(some)) for relation, (_, some) in rows.items()])
+        if added:
+            self._ready.clear()
+        return added

@@ -1,0 +1,91 @@
+"""What a program's production rules need that does not depend on facts: takes a checked program, returns their plans.
+
+It is made when the rules are first run and kept for the next runs, with the orders of joins that were found on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tidelog.analysis.checked import CheckedProgram, ProductionRule
+from tidelog.language.syntax_tree import Semantics
+from tidelog.plan.retention.network import Retention, ways_to_try
+from tidelog.production.network.difference_plans import DifferencePlans, with_marked
+from tidelog.production.network.matching import Orders
+from tidelog.production.network.way_plans import WayPlans, instance_atom, plans_of_way
+from tidelog.production.rule_plans import Match, RuleMatches, matches_of
+from tidelog.production.semantics import in_order
+from tidelog.production.support import relations_in, supporting
+from tidelog.schema import Schema
+
+PROGRAMS_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativePlans:
+    """One alternative of a rule: the ways to try it, the one to begin with first, and its body as it is written."""
+
+    rule: ProductionRule
+    match: Match
+    ways: tuple[WayPlans, ...]
+    written: DifferencePlans
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The rules in the order in which they are tried, their alternatives by the name of their instances, the ordinary
+    rules under them, the relations `followed` by these, and the schemas of all relations that plans read."""
+
+    rules: tuple[RuleMatches, ...]
+    alternatives: Mapping[str, AlternativePlans]
+    support: CheckedProgram
+    followed: frozenset[str]
+    schemas: Mapping[str, Schema]
+    semantics: Semantics
+    retention: Retention
+    orders: Orders = field(default_factory=Orders)
+
+
+def prepared(checked: CheckedProgram, retention: Retention) -> Prepared:
+    """What is made of `checked`, which has production rules; for the last few programs it is made only once."""
+    return _prepared(_Same(checked), retention)
+
+
+class _Same:
+    """A program as the key of what is made of it: it is the same if it is the same object."""
+
+    def __init__(self, checked: CheckedProgram) -> None:
+        self.checked = checked
+
+    def __hash__(self) -> int:
+        return id(self.checked)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.checked is other.checked
+
+
+@lru_cache(PROGRAMS_KEPT)
+def _prepared(program: _Same, retention: Retention) -> Prepared:
+    checked = program.checked
+    assert checked.semantics is not None
+    semantics = checked.semantics.semantics
+    rules = tuple(matches_of(rule, checked.schemas) for rule in in_order(checked.productions))
+    ways = ways_to_try(checked, retention)
+    nodes = (node.schema for some in ways.values() for way in some for node in way.nodes)
+    instances = (match.schema for rule in rules for match in rule.matches)
+    schemas = with_marked({**checked.schemas, **{schema.relation: schema for schema in (*nodes, *instances)}})
+    alternatives = {}
+    for rule, match in ((each.rule, match) for each in rules for match in each.matches):
+        some = ways[rule.id, match.number]
+        alternatives[match.relation] = AlternativePlans(
+            rule,
+            match,
+            tuple(plans_of_way(way, rule, match.schema, semantics, schemas) for way in some),
+            DifferencePlans(rule, instance_atom(match.schema, rule), rule.bodies[match.number], schemas),
+        )
+    support = supporting(checked)
+    bodies = (rule.body for stratum in support.strata for rule in stratum.rules)
+    followed = frozenset(name for body in bodies for name in relations_in(body))
+    return Prepared(rules, alternatives, support, followed, schemas, semantics, retention)
