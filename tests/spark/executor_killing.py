@@ -283,7 +283,7 @@ KINDS: dict[str, Callable[[SparkSession, Path], bool]] = {
     "a pipeline in the driver": partial(in_the_pipeline, tier=Tier.COMPILED),
     "a pipeline in the cluster": partial(in_the_pipeline, tier=Tier.SPARK),
 }
-FEW = ["a preserved variable", "an asynchronous round", "a round of components", "a pipeline in the driver"]
+FEW = ["an asynchronous round", "a round of components", "a pipeline in the driver"]
 
 
 def main(master: str, folder: Path, kinds: list[str]) -> None:

@@ -20,7 +20,6 @@ VICTIMS = ("python", "java", "both")
 FEW = [
     ("run", Death("python", "the mark of the deltas is set")),
     ("follow", Death("both", "the manifest has its name", call=2)),
-    ("apply", Death("java", "the version is committed", call=2)),
 ]
 
 

@@ -45,7 +45,7 @@ def test_a_random_program_has_the_answer_of_the_oracle(spark: SparkSession, samp
 
 
 @pytest.mark.usefixtures("quick")
-@settings(FEW, max_examples=4)
+@settings(FEW, max_examples=3)
 @given(story=stories(ALL_PROGRAMS, most=4))
 def test_random_changes_have_the_rows_and_deltas_of_the_oracle(spark: SparkSession, story: Story) -> None:
     history = expected_history(story)
