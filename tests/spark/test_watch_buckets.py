@@ -168,6 +168,9 @@ def test_what_a_bucket_has_not_in_its_tuples_is_refused():
     rules = "pair(d, a, a) :- near(a, d).\nalert(p) :- pair(_, p, _), near(p, _).\n"
     with pytest.raises(ProgramError, match=r"'pair' is derived by rules.*\n.*\n.*\n  hint: leave \[watch\] out"):
         script_of(check(parse(DECLARED + rules)), ["alert"], BUCKETS)
+    computing = "alert(p) :- near(p, _), strlen(p) > 3.\n"
+    with pytest.raises(ProgramError, match=r"cannot compute 'strlen'\n.*\n.*\n  hint: leave \[watch\] out"):
+        script_of(check(parse(DECLARED + computing)), ["alert"], BUCKETS)
     with pytest.raises(UsageError, match=r"outputs\.alert: no rule fills it"):
         script_of(check(parse(DECLARED)), ["alert"], BUCKETS)
     acting = ".production set\n+alert(p) :- near(p, _), uses(p, _).\n"

@@ -9,13 +9,14 @@ import pytest
 from pipeline_folder import change, pipeline, rows_in
 
 PROGRAM = """\
+// The names of a column and of a relation are also those of columns that Tidelog needs.
 .decl near(person: symbol, device: unsigned)
 .decl uses(person: symbol, device: unsigned)
 .decl blocked(device: unsigned)
-.decl alert(person: symbol, device: unsigned)
+.decl alert(person: symbol, sign: unsigned)
 alert(p, d) :- near(p, d), uses(p, d), !blocked(d).
-.decl quiet()
-quiet() :- uses(_, 7), !blocked(7).
+.decl change()
+change() :- uses(_, 7), !blocked(7).
 blocked(9).
 """
 PIPELINE = """\
@@ -34,7 +35,7 @@ path = "blocked"
 format = "json"
 [outputs.alert]
 deltas = "out/alert"
-[outputs.quiet]
+[outputs.change]
 deltas = "out/quiet"
 """
 
@@ -71,7 +72,7 @@ def test_tuples_are_taken_once_and_what_they_begin_and_end_is_told(capsys: pytes
     assert not Path("out/quiet/version=3").exists()
     Path("blocked/3.json").write_text('{"device": 7, "op": "-"}\n{"device": 1, "op": "+"}\n')
     assert pipeline("apply") == 0
-    assert capsys.readouterr().out == "// version 3\nalert\t+0\t-1\nquiet\t+1\t-0\n"
+    assert capsys.readouterr().out == "// version 3\nalert\t+0\t-1\nchange\t+1\t-0\n"
     assert rows_in("out/alert/version=3") == {("bob", 1, "vanished")}
     assert rows_in("out/quiet/version=3") == {("appeared",)}
 
@@ -88,7 +89,7 @@ def test_tuples_are_taken_once_and_what_they_begin_and_end_is_told(capsys: pytes
     ("old", "new", "said"),
     [
         ('deltas = "out/alert"', 'path = "out/alert"', "a watch keeps no rows, it tells what changes"),
-        ("[outputs.quiet]", "[outputs.blocked]", "outputs.blocked: no rule fills it"),
+        ("[outputs.change]", "[outputs.blocked]", "outputs.blocked: no rule fills it"),
         ('format = "json"', 'format = "json"\nkind = "snapshot"', "'snapshot' cannot be watched"),
         ("buckets = 3", "buckets = 0", "expected a whole number from 1, found 0"),
         ("buckets = 3", "bucket = 3", "did you mean 'buckets'?"),

@@ -17,8 +17,8 @@ from tidelog.facts.columns import arrow_schema, column_of
 from tidelog.pipeline.watching.script import Script
 from tidelog.schema import Schema
 
-SIGN = "sign"
-"""The column behind those of a head: 1 where a row appears, -1 where it vanishes."""
+SIGN = "~sign"
+"""The column behind those of a head: 1 where a row appears, -1 where it vanishes. No attribute has such a name."""
 
 
 @dataclass(frozen=True, slots=True)

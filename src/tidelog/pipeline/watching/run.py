@@ -22,13 +22,13 @@ from tidelog.pipeline.batches import Batches
 from tidelog.pipeline.changes import change_stream
 from tidelog.pipeline.config import ChangeKind, Pipeline, WatchSettings
 from tidelog.pipeline.run import Hearer, started
-from tidelog.pipeline.sinks import APPEARED, CHANGE, VANISHED, check_folders, set_mark, write_changes
+from tidelog.pipeline.sinks import APPEARED, VANISHED, check_folders, set_mark, write_changes
 from tidelog.pipeline.sources import read_source
 from tidelog.pipeline.state import fingerprint
 from tidelog.pipeline.streams import check_process, last_batch
 from tidelog.pipeline.watching.record import WatchRecord, keep_record, read_record
 from tidelog.pipeline.watching.script import Script, facts_of_text, script_of
-from tidelog.pipeline.watching.stages import PROBLEM, RELATION, bad_row, found_stream
+from tidelog.pipeline.watching.stages import CHANGE, PROBLEM, RELATION, bad_row, found_stream, rows_of_head
 
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -58,7 +58,7 @@ def _watching(pipeline: Pipeline, hearer: Hearer) -> Iterator[Batches]:
         changes = change_stream(spark, pipeline.changes, script.schemas, pipeline.follow.files_per_batch, {})
         found = found_stream(changes, _there(spark, pipeline, script), script, pipeline.state.path)
         _tell(script, hearer)
-        watching = _Watching(spark, pipeline, hearer)
+        watching = _Watching(spark, pipeline, script, hearer)
         yield Batches(found, pipeline.follow.checkpoint, watching.begin, watching.take)
 
 
@@ -68,6 +68,7 @@ class _Watching:
 
     spark: SparkSession
     pipeline: Pipeline
+    script: Script
     hearer: Hearer
     query: str = ""
 
@@ -92,7 +93,7 @@ class _Watching:
         batch.persist()
         try:
             with errors_told(f"batch {number} of tuples"):
-                counted = batch.groupBy(RELATION, CHANGE).count().collect()
+                counted = batch.groupBy(f"`{RELATION}`", f"`{CHANGE}`").count().collect()
             self._take_bad(batch, number, any(row[RELATION] is None for row in counted))
             counts = {(row[RELATION], row[CHANGE]): int(row["count"]) for row in counted}
             self._write(batch, number + 1, {name for name, _ in counts if name is not None})
@@ -107,7 +108,10 @@ class _Watching:
     def _take_bad(self, batch: DataFrame, number: int, is_any: bool) -> None:
         if not is_any:
             return
-        bad = [bad_row(row[PROBLEM]) for row in batch.where(f.col(PROBLEM).isNotNull()).select(PROBLEM).collect()]
+        bad = [
+            bad_row(row[PROBLEM])
+            for row in batch.where(f.col(f"`{PROBLEM}`").isNotNull()).select(f"`{PROBLEM}`").collect()
+        ]
         place = self.pipeline.follow.bad_rows
         if not place:
             raise bad_batch(bad, number)
@@ -115,14 +119,12 @@ class _Watching:
         self.hearer.progress(f"batch {number}: {len(bad):,} bad rows put aside in {place}")
 
     def _write(self, batch: DataFrame, version: int, changed: set[str]) -> None:
-        schemas = self.pipeline.checked.schemas
         for name, output in self.pipeline.outputs.items():
             set_mark(
                 output, version - 1
             )  # before there is anything else, so that a crash leaves a folder known as ours
             if name in changed:
-                own = [f.col(f"`{name}`.`{column}`") for column in schemas[name].names]
-                rows = batch.where(f.col(RELATION) == name).select(*own, CHANGE)
+                rows = rows_of_head(batch, name, self.script)
                 write_changes(rows, output, version, f"tidelog:{self.pipeline.state.path}")
             set_mark(output, version)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -73,7 +73,9 @@ def script_of(checked: CheckedProgram, heads: Sequence[str], buckets: int) -> Sc
         own = [rule for rule in rules if rule.head.relation == head]
         if not own:
             raise UsageError(f"outputs.{head}: no rule fills it, so there is nothing to watch\n  hint: name another")
-        findings = [finding for rule in own for finding in (*cannot_watch(rule), *_derived(rule, filled))]
+        findings = [
+            replace(each, hint=INSTEAD) for rule in own for each in (*cannot_watch(rule), *_derived(rule, filled))
+        ]
         if findings:
             raise ProgramError(list(dict.fromkeys(findings)), checked.texts)
         watches[head] = watchable(own, checked.texts)
@@ -97,4 +99,4 @@ def _derived(rule: SimpleRule, filled: set[str]) -> Iterator[Diagnostic]:
         atom = literal.atom if isinstance(literal, Negation) else literal
         if isinstance(atom, Atom) and atom.relation in filled:
             message = f"'{atom.relation}' is derived by rules, and a watch on Spark reads only tuples that arrive"
-            yield Diagnostic("D803", message, atom.span, INSTEAD)
+            yield Diagnostic("D803", message, atom.span)

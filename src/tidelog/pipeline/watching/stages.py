@@ -10,26 +10,29 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidelog.backends.spark.layout import CARRIED, spark_schema, to_carried
 from tidelog.connectors.conform import conform
+from tidelog.pipeline import sinks
 from tidelog.pipeline.changes import BadRow, read_batch
-from tidelog.pipeline.sinks import APPEARED, CHANGE, VANISHED
+from tidelog.pipeline.sinks import APPEARED, VANISHED
 from tidelog.pipeline.watching.bucket import SIGN, Chunk, chunk_of
 from tidelog.pipeline.watching.processor import ARRIVING, BAD, FOUND, BucketProcessor
 from tidelog.pipeline.watching.script import Script
 from tidelog.schema import Schema
 
-RELATION, PROBLEM = "relation", "problem"
+RELATION, CHANGE, PROBLEM = "~relation", "~change", "~problem"
+"""Columns of what is found; no relation and no attribute has such a name."""
 
 
 def found_stream(changes: DataFrame, there: Mapping[str, DataFrame], script: Script, stream: str) -> DataFrame:
     """What appears and vanishes with each batch of `changes`, which come from `change_stream`.
 
-    Rows have the name of the head in `relation`, what became of it in `change`, and itself in a struct that is named as
-    the head; or, where a row of the changes cannot be taken, what is wrong with it in `problem`. `there` are tuples of
-    before the first batch: what they complete among themselves does not appear.
+    Rows have the name of the head in RELATION, what became of it in CHANGE, and itself in a struct, see `rows_of_head`;
+    or, where a row of the changes cannot be taken, what is wrong with it in PROBLEM. `there` are tuples of before the
+    first batch: what they complete among themselves does not appear.
     """
     arriving = changes.mapInArrow(partial(_shared_out, script), ARRIVING)
     parts = [frame.mapInArrow(partial(_there, script, name), ARRIVING) for name, frame in there.items()]
@@ -37,13 +40,24 @@ def found_stream(changes: DataFrame, there: Mapping[str, DataFrame], script: Scr
     found = arriving.groupBy("bucket").transformWithState(
         BucketProcessor(script, stream), FOUND, "Append", "None", initialState=initial
     )
-    return found.mapInArrow(partial(_spread, script), found_schema(script))
+    return found.mapInArrow(partial(_spread, script), _found_schema(script))
 
 
-def found_schema(script: Script) -> StructType:
-    """The columns of `found_stream`."""
+def rows_of_head(found: DataFrame, head: str, script: Script) -> DataFrame:
+    """The rows of a head that appear and vanish, with a column that says which."""
+    own = [f.col(f"{_struct_of(head, script)}.`{name}`") for name in script.schemas[head].names]
+    return found.where(f.col(f"`{RELATION}`") == head).select(*own, f.col(f"`{CHANGE}`").alias(sinks.CHANGE))
+
+
+def _struct_of(head: str, script: Script) -> str:
+    """The column for rows of a head. It is a number: Spark does not tell upper from lower case in names."""
+    return f"head{list(script.watches).index(head)}"
+
+
+def _found_schema(script: Script) -> StructType:
     texts = [StructField(name, StringType()) for name in (RELATION, CHANGE, PROBLEM)]
-    return StructType([*texts, *(StructField(head, _own(script.schemas[head])) for head in script.watches)])
+    heads = [StructField(_struct_of(head, script), _own(script.schemas[head])) for head in script.watches]
+    return StructType([*texts, *heads])
 
 
 def _own(schema: Schema) -> StructType:
@@ -98,7 +112,7 @@ def _spread(script: Script, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
                 {
                     RELATION: pa.array([str(head)] * len(signs), pa.string()),
                     CHANGE: pa.array([APPEARED if sign > 0 else VANISHED for sign in signs], pa.string()),
-                    head: _struct(script.schemas[head], rows),
+                    _struct_of(head, script): _struct(script.schemas[head], rows),
                 },
             )
 
@@ -107,7 +121,7 @@ def _columns(script: Script, count: int, given: Mapping[str, Any]) -> pa.RecordB
     """The columns of `found_stream`, NULL where nothing is given."""
     types: dict[str, Any] = {
         **{name: pa.string() for name in (RELATION, CHANGE, PROBLEM)},
-        **{head: _struct_type(script.schemas[head]) for head in script.watches},
+        **{_struct_of(head, script): _struct_type(script.schemas[head]) for head in script.watches},
     }
     columns = [given[name] if name in given else pa.nulls(count, kind) for name, kind in types.items()]
     return pa.RecordBatch.from_arrays(columns, names=list(types))
