@@ -56,10 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
         match arguments.action:
             case "run" | "apply" if config.watch is not None and not getattr(arguments, "anew", False):
                 load("watching.run").take_all(config, hearer)
-            case "follow":
-                load("follow").follow(config, hearer)
+            case "follow" if config.watch is not None:
+                load("watching.run").follow(config, hearer)
             case action if config.watch is not None:
                 refuse_watch(action)
+            case "follow":
+                load("follow").follow(config, hearer)
             case "run" if arguments.anew:
                 load("run").run_anew(config, hearer)
             case "run" | "apply":

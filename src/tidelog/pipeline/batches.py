@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event
+from time import sleep
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
@@ -12,6 +13,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tidelog.backends.spark.reasons import SPARK_ERRORS, cause_of, first_line
 from tidelog.errors import InputError, TidelogError, UsageError
+
+_BETWEEN_LOOKS = 0.05
+"""Seconds between looks whether a query has ended."""
 
 
 class Batches:
@@ -63,6 +67,9 @@ class Batches:
         return query
 
     def _await(self, query: StreamingQuery) -> None:
+        # Ctrl-C while Py4J waits for an answer would break its connection, and PySpark says so at length.
+        while query.isActive:
+            sleep(_BETWEEN_LOOKS)
         try:
             query.awaitTermination()
         except StreamingQueryException as reason:

@@ -6,14 +6,10 @@ from tidelog.errors import UsageError
 from tidelog.pipeline.config import ChangeKind, Pipeline
 from tidelog.pipeline.run import Hearer, begun, opened, resumed, sinks_of, write_rows
 from tidelog.pipeline.streams import Streams
-from tidelog.pipeline.watching import run as watching
 
 
 def follow(pipeline: Pipeline, hearer: Hearer) -> None:
     """Keeps the answers true while changes arrive; outputs are whole when it ends, in whatever way."""
-    if pipeline.watch is not None:
-        watching.follow(pipeline, hearer)
-        return
     _check(pipeline)
     with opened(pipeline, hearer) as it:
         flow = resumed(it) if it.store.last() else begun(it)
