@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.connectors.conform import conform, places_of
+from tidelog.connectors.problems import show
 from tidelog.connectors.protocol import PLAIN, Options
 from tidelog.connectors.python_rows import Origin, exact_column, rows_of, table_of_columns, table_of_rows
 from tidelog.errors import InputError, UsageError
@@ -45,7 +46,10 @@ def to_table(rows: object, schema: Schema, options: Options = PLAIN) -> pa.Table
         case _ if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
             return _from_capsule(rows, schema, options)
         case Iterable():
-            return table_of_rows(rows if isinstance(rows, list) else list(rows), schema, options=options)
+            listed = rows if isinstance(rows, list) else list(rows)
+            if len(listed) == schema.arity > 1 and not isinstance(listed[0], tuple | list | Mapping):
+                raise _one_row(rows, schema)
+            return table_of_rows(listed, schema, options=options)
         case _:
             raise InputError(f"expected rows for {schema}, found {type(rows).__name__}, which cannot be iterated")
 
@@ -107,6 +111,8 @@ def _from_columns(columns: Mapping[Any, Any], schema: Schema, options: Options) 
     names = list(columns)
     places = places_of(options.column_names(schema), names, schema, "")
     chosen = [columns[names[place]] for place in places]
+    if any(isinstance(column, str | bytes) or not isinstance(column, Iterable) for column in chosen):
+        raise _one_row(dict(columns), schema)
     lists = [column if isinstance(column, list | tuple) else _listed(column) for column in chosen]
     lengths = {len(column) for column in lists}
     if len(lengths) > 1:
@@ -121,6 +127,11 @@ def _from_columns(columns: Mapping[Any, Any], schema: Schema, options: Options) 
     if fitting and len(fitting) == len(exact):
         return table_of_columns(fitting, schema)
     return table_of_rows(list(zip(*values, strict=True)), schema, Origin(), options)
+
+
+def _one_row(row: object, schema: Schema) -> InputError:
+    """The error for one row in the place of rows."""
+    return InputError(f"expected rows for {schema}, found one row: give a list of rows, [{show(row)}]")
 
 
 def _listed(column: Any) -> Any:
