@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -215,3 +219,20 @@ def test_beginning_anew_with_bad_inputs_changes_nothing(capsys: pytest.CaptureFi
     assert pipeline("apply") == 0
     assert "was taken before" not in capsys.readouterr().err
     assert ("new", 1) in rows_in("out/path")
+
+
+def test_ctrl_c_ends_following_with_whole_outputs(capfd: pytest.CaptureFixture[str]) -> None:
+    change("1.csv", "op,a,b\n+,z,1\n")
+
+    def press_when_told() -> None:
+        end = time.monotonic() + 120
+        while not Path("out/changes/version=2").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=press_when_told).start()
+    assert pipeline("follow") == 130
+    said = capfd.readouterr().err
+    assert said.endswith("interrupted\n")
+    assert "Traceback" not in said
+    assert {("z", 1), ("z", 2)} <= rows_in("out/path")
