@@ -24,6 +24,7 @@ test-local: check  ## the checks and the tests that need no Spark
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) $(COMPILED)
 
 test-spark: $(DEVELOPMENT)  ## the tests on Spark, one session for each worker; pages of the docs end theirs
+	$(BIN)/python tests/spark/write_class_archive.py
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder tests/spark
 	$(BIN)/python -m pytest -n $(WORKERS) -m spark tests/test_docs.py
 

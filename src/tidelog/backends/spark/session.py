@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from tidelog.backends.spark.class_archive import give_up, writing_options
 from tidelog.backends.spark.java import java_home
 from tidelog.errors import UsageError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 LOGGING = Path(__file__).with_name("log4j2.properties")
 LOCAL_MASTERS = r"local(\[(\*|\d+)(,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CONNECT_PORT = 15002
 CONNECT_SECONDS = 10
 GIGABYTE = 2**30
@@ -103,8 +105,8 @@ def session_options(settings: SessionSettings) -> dict[str, str]:
     if settings.local:
         chosen |= _local_options(settings.master)
     chosen |= settings.options
-    asked = chosen.get("spark.driver.extraJavaOptions", "")
-    return chosen | {"spark.driver.extraJavaOptions": f"{_logging_options(settings.log_level)} {asked}".strip()}
+    asked = chosen.get(JAVA_OPTIONS, "")
+    return chosen | {JAVA_OPTIONS: f"{_logging_options(settings.log_level)} {asked}".strip()}
 
 
 def cores_of(master: str) -> int:
@@ -176,19 +178,30 @@ def _check_listening(master: str) -> None:
 
 def _launch(settings: SessionSettings) -> SparkSession:
     """A session in a Java process that is started now."""
-    with _environment(_variables(settings)):
+    home = java_home()
+    try:
+        return _started(settings, home)
+    except Exception as reason:  # Py4J, PySpark and Spark each raise their own
+        if "JAVA_GATEWAY_EXITED" in str(reason) and give_up(home):
+            return _launch(settings)
+        raise UsageError(f"Spark does not start on {settings.master}: {_first_line(reason)}") from reason
+
+
+def _started(settings: SessionSettings, home: Path) -> SparkSession:
+    options = session_options(settings)
+    if settings.local and os.name == "posix":
+        asked = options[JAVA_OPTIONS]
+        options[JAVA_OPTIONS] = f"{writing_options(home, asked)} {asked}".strip()
+    with _environment(_variables(settings, home)):
         builder = _session_class().builder
-        for name, value in session_options(settings).items():
+        for name, value in options.items():
             builder = builder.config(name, value)
-        try:
-            return builder.getOrCreate()
-        except Exception as reason:  # Py4J, PySpark and Spark each raise their own
-            raise UsageError(f"Spark does not start on {settings.master}: {_first_line(reason)}") from reason
+        return builder.getOrCreate()
 
 
-def _variables(settings: SessionSettings) -> dict[str, str | None]:
+def _variables(settings: SessionSettings, home: Path) -> dict[str, str | None]:
     """The environment in which Spark starts; None for what must not be there."""
-    variables: dict[str, str | None] = {"JAVA_HOME": str(java_home()), "SPARK_REMOTE": None, "SPARK_API_MODE": None}
+    variables: dict[str, str | None] = {"JAVA_HOME": str(home), "SPARK_REMOTE": None, "SPARK_API_MODE": None}
     if settings.local or "PYSPARK_PYTHON" not in os.environ:
         variables["PYSPARK_PYTHON"] = sys.executable  # the one that has Tidelog
     return variables
