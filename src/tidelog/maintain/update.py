@@ -30,7 +30,7 @@ BUDGET = 0.2
 MUCH = 0.1
 """The share of a relation from which on it is not followed what is lost with it."""
 
-MUCH_NEWS = 0.3
+MUCH_NEWS = 0.4
 """The share of a relation from which on it is not followed what comes with it."""
 
 DOUBTFUL = 0.05
