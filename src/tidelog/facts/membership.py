@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.buffers import SIZE, borrow, give_back
-from tidelog.kernels.bit_set import contains_bits, insert_bits, insert_ids, remove_bits, unknown_bits
+from tidelog.kernels.bit_set import contains_bits, contains_ids, insert_bits, insert_ids, remove_bits, unknown_bits
 from tidelog.kernels.row_table import enter_rows, find_rows, move_rows, number_rows, remove_rows
 from tidelog.kernels.word_set import (
     EMPTY,
@@ -87,10 +87,9 @@ class IdSet:
         return int(insert_ids(self._seen, ids, out.reshape(-1), found))
 
     def contains(self, rows: Rows) -> Mask:
-        ids = rows.reshape(-1)
-        known = ids < self._seen.size
-        present: Mask = known & (self._seen[np.where(known, ids, 0)] != 0)
-        return present
+        result = np.empty(rows.shape[0], np.bool_)
+        contains_ids(self._seen, np.ascontiguousarray(rows).reshape(-1), result)
+        return result
 
     def unknown(self, rows: Rows) -> Rows:
         return chosen(rows, ~self.contains(rows))
@@ -202,14 +201,23 @@ class PairSet:
         self.count -= keys.size
 
     def _add_words(self, keys: Keys, out: Keys, found: int) -> int:
-        reached, self._used, found = insert_words(self._entries, self._used, keys, 0, out, found)
+        before = self._used
+        reached, self._used, found = insert_words(self._entries, before, keys, 0, out, found)
         while reached < keys.size:
-            self._grow_words()
+            # As many of the rest are expected to need a word of their own as of those so far.
+            self._grow_words(self._used + (self._used - before) * (keys.size - reached) // max(1, reached))
             reached, self._used, found = insert_words(self._entries, self._used, keys, reached, out, found)
         return int(found)
 
-    def _grow_words(self) -> None:
-        entries = _free_entries(self._entries.size)
+    def _grow_words(self, expected: int = 0) -> None:
+        """Makes the table twice as large, or more if so many words are expected: moving them several times costs more.
+
+        What is expected from the first few is not worth much, so it never grows more than eightfold.
+        """
+        room = self._entries.size
+        while room < 4 * self._entries.size and room - room // 4 <= expected:
+            room *= 2
+        entries = _free_entries(room)
         move_words(self._entries, entries)
         self._entries = entries
 

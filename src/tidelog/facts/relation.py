@@ -17,6 +17,7 @@ from tidelog.facts.fact_set import FactSet
 from tidelog.facts.growing import GrowingArray
 from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, chosen, membership_for
 from tidelog.facts.numbering import Numbering, numbering_of
+from tidelog.facts.search import numbers_among
 from tidelog.kernels import jit
 from tidelog.kernels.ages import ages_of_rows
 
@@ -147,10 +148,8 @@ class Relation:
     def _scan(self, facts: FactSet) -> Numbers:
         self._scanned += self.stored
         jit.work(self.stored)
-        found = facts.membership.contains(self.rows[: self.stored])
-        if self._dead is not None:
-            found &= ~self._dead[: self.stored]
-        return np.flatnonzero(found).astype(np.int32)
+        numbers = numbers_among(self.rows[: self.stored], facts)
+        return numbers if self._dead is None else numbers[~self._dead[numbers]]
 
     @property
     def numbering(self) -> Numbering:
@@ -276,8 +275,11 @@ class Relation:
         assert self.stored == self.count
         living = self.living(0, self.stored)
         ages = self.ages_of(np.flatnonzero(~self._dead[: self.stored]) if self._dead is not None else np.empty(0, int))
+        # The set holds the same rows as before, unless it knows them by their numbers.
+        kept = None if isinstance(self._membership, RowSet) else self._membership
         self.clear()
         self.insert_different([living])
+        self._membership = kept
         jumps = np.flatnonzero(np.diff(ages, prepend=-2) != 1)
         self.set_ages(
             jumps if jumps.size else np.zeros(1, np.int32), ages[jumps] if jumps.size else np.zeros(1, np.int32)

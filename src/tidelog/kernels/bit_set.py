@@ -82,6 +82,13 @@ def insert_ids(seen, ids, out, found):
 
 
 @kernel
+def contains_ids(seen, ids, result):
+    """Writes to `result` which of `ids` are marked in `seen`; those that it does not reach to are not."""
+    for i in range(ids.size):
+        result[i] = ids[i] < seen.size and seen[ids[i]] != 0
+
+
+@kernel
 def count_different(rows, column, start, seen):
     """Marks the ids of a column, from row `start` on, in `seen`: (row reached, how many were not marked).
 

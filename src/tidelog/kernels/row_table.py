@@ -54,6 +54,8 @@ def enter_rows(slots, rows, numbers, columns):
     """Makes rows[n] known under n for each of `numbers`; none is known yet, and no two are equal."""
     mask = slots.size - 1
     for i in range(numbers.size):
+        if i + _AHEAD < numbers.size:
+            prefetch(slots, np.int64(_hash_row(rows, numbers[i + _AHEAD], columns) & np.uint64(0xFFFFFFFF)) & mask)
         code = _hash_row(rows, numbers[i], columns)
         place = np.int64(code & np.uint64(0xFFFFFFFF)) & mask
         while slots[place] != EMPTY:

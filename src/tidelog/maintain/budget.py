@@ -9,6 +9,10 @@ LEAST = 0.005
 """Seconds of work that are always worth a try."""
 
 
+LOST_ON_TRIES = 0.1
+"""What tries in vain may cost in the long run, as a share of the work that is done because nothing was tried."""
+
+
 class OverBudget(Exception):
     """Nothing is left to spend."""
 
@@ -36,3 +40,21 @@ class Budget:
 
     def __exit__(self, *_: object) -> None:
         self.seconds -= self._effort() - self._started
+
+
+class InVain:
+    """A try that went over its budget, until what it cost has been made up for.
+
+    The next one with as much to decide may well end better: it is the tries that must not become many.
+    """
+
+    def __init__(self, facts: int, seconds: float) -> None:
+        self._facts = facts
+        self._owed = seconds
+
+    def rules_out(self, facts: int, otherwise: float) -> bool:
+        """Whether so many facts are not worth another try now, and so work of `otherwise` seconds is to be done."""
+        if facts < self._facts or self._owed <= 0:
+            return False
+        self._owed -= LOST_ON_TRIES * otherwise
+        return True

@@ -13,6 +13,7 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.errors import EvaluationError
 from tidelog.facts.change import Change, NetDelta, Outcome
+from tidelog.maintain.budget import InVain
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import CannotClose, Run, materialize
 from tidelog.maintain.ordering import Ordering
@@ -218,7 +219,7 @@ class Materialization:
         plan = optimize(lower(checked))
         plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
         self._plan = with_modules(plan, self._excluded) if self._maintenance.modules else plan
-        self._too_many: dict[int, float] = {}
+        self._in_vain: dict[int, InVain] = {}
         self._linear = closed_over_others(self._plan)
         relations = {**self._plan.schemas, **self._plan.hidden}
         self._backend.declare(relations)
@@ -295,7 +296,7 @@ class Materialization:
 
     def _new_update(self, run: Run, journal: Journal) -> Update:
         strategy = self._maintenance.strategy
-        return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted, self._too_many)
+        return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted, self._in_vain)
 
     def _questions(self) -> Questionnaire:
         if self._questionnaire is None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from tidelog.backends.protocol import Backend, Facts, Watch
-from tidelog.maintain.budget import Budget, OverBudget
+from tidelog.maintain.budget import Budget, InVain, OverBudget
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run
 from tidelog.maintain.protocol import Strategy
@@ -30,7 +30,7 @@ BUDGET = 0.2
 MUCH = 0.1
 """The share of a relation from which on it is not followed what is lost with it."""
 
-MUCH_NEWS = 0.3
+MUCH_NEWS = 0.4
 """The share of a relation from which on it is not followed what comes with it."""
 
 DOUBTFUL = 0.05
@@ -38,9 +38,6 @@ DOUBTFUL = 0.05
 
 MANY_FACTS = 1024
 """Facts from which on it pays to ask in several steps."""
-
-FORGETTING = 1.25
-"""How much more may be in doubt than what was too much, each time that nothing was tried because of it."""
 
 FEW_MATCHES = ((64, 2), (MANY_FACTS, 8))
 """Facts from which on another derivation is first looked for among so many matches of each join."""
@@ -63,8 +60,7 @@ class Update:
     """One change on its way through the strata.
 
     Relations that are `distrusted` have facts that are younger than what was derived from them: their strata are
-    derived anew. `too_many` remembers, for each stratum, with how many facts in doubt it was tried in vain to follow a
-    change.
+    derived anew. `in_vain` remembers, for each stratum, what it was like when a change could not be followed.
     """
 
     def __init__(
@@ -75,7 +71,7 @@ class Update:
         journal: Journal,
         strategy: Strategy,
         distrusted: frozenset[str],
-        too_many: dict[int, float],
+        in_vain: dict[int, InVain],
     ) -> None:
         self._backend = backend
         self._questions = questionnaire.strata
@@ -85,7 +81,7 @@ class Update:
         self._strategy = strategy
         self._pending = [Pending() for _ in self._questions]
         self._distrusted = distrusted
-        self._too_many = too_many
+        self._in_vain = in_vain
         self.derived_anew: frozenset[str] = frozenset()
         self._budgets: dict[int, Budget] = {}
 
@@ -202,10 +198,11 @@ class Update:
         many = sum(map(len, pending.doubted.values()))
         if questions.older and self._is_hopeless(questions, many, number):
             raise OverBudget
+        began = self._backend.effort()
         try:
             deleted = self._delete(questions, pending.doubted, number)
         except OverBudget:
-            self._too_many[number] = many
+            self._in_vain[number] = InVain(many, self._backend.effort() - began)
             raise
         self._insert(questions, pending, deleted, number)
 
@@ -228,8 +225,7 @@ class Update:
         """Whether so many facts are in doubt that asking about them takes longer than deriving all of them."""
         if many <= MANY_FACTS or self._budget(number).seconds == inf:
             return False
-        if many >= self._too_many.get(number, inf):
-            self._too_many[number] *= FORGETTING
+        if number in self._in_vain and self._in_vain[number].rules_out(many, self._run.seconds[number + 1]):
             return True
         statistics = self._backend.statistics()
         return many > DOUBTFUL * sum(statistics.rows(name, Version.FULL) for name in questions.stratum.relations)

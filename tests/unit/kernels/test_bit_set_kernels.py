@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tidelog.kernels.bit_set import (
     contains_bits,
+    contains_ids,
     count_different,
     insert_bits,
     insert_ids,
@@ -78,6 +79,9 @@ def test_each_id_is_new_once(before, ids):
     assert run_both(insert_ids, seen, np.array(ids, np.int32), out, 0) == len(new)
     assert out[: len(new)].tolist() == new
     assert set(np.flatnonzero(seen).tolist()) == known
+    result = np.empty(44, np.bool_)
+    run_both(contains_ids, seen, np.arange(44, dtype=np.int32), result)
+    assert result.tolist() == [identity in known for identity in range(44)]
 
 
 @given(st.lists(pairs, max_size=30), st.integers(0, 1), st.integers(0, TARGETS))

@@ -7,7 +7,7 @@ from time import monotonic, sleep
 import pytest
 
 from tidelog.maintain import budget
-from tidelog.maintain.budget import Budget, OverBudget
+from tidelog.maintain.budget import Budget, InVain, OverBudget
 
 
 @pytest.fixture(autouse=True)
@@ -34,3 +34,11 @@ def test_work_that_goes_over_is_stopped_and_so_is_what_comes_after() -> None:
         wait(purse)
     with pytest.raises(OverBudget), purse:
         pytest.fail("nothing is left to spend")
+
+
+def test_what_was_tried_in_vain_is_not_tried_again_until_that_is_made_up_for() -> None:
+    vain = InVain(facts=100, seconds=0.3)
+    assert not vain.rules_out(99, otherwise=2.0)
+    assert vain.rules_out(100, otherwise=2.0)
+    assert vain.rules_out(200, otherwise=2.0)
+    assert not vain.rules_out(100, otherwise=2.0)

@@ -98,7 +98,10 @@ class Store:
 
     def unknown(self, relation: str, facts: FactSet) -> FactSet:
         """Those of `facts` that the relation has not."""
-        return facts.chosen(~self.contains(relation, facts.rows))
+        if self.compact(relation) is not None:
+            return facts.chosen(~self.contains(relation, facts.rows))
+        found = self.relations[relation].membership.unknown(np.ascontiguousarray(facts.rows))
+        return facts if found.shape[0] == len(facts) else FactSet(found)
 
     def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
         """The index of `relation` by these columns, made when first asked for."""
