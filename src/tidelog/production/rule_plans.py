@@ -21,6 +21,7 @@ from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import Node, Plan, RulePlan, Scan, StratumPlan, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.walk import map_inputs
+from tidelog.production.asked_rows import AskedRows, asked_rows
 from tidelog.production.support import relations_in
 from tidelog.schema import Attribute, Schema
 
@@ -30,13 +31,14 @@ class Match:
     """One alternative of a rule. Its instances, the assignments that make its body hold, are rows of `schema`.
 
     Plans read instances that are marked: `effects` give what they ask for, by sign, `firable` gives those of them whose
-    net effect is not empty.
+    net effect is not empty. `asked` is what all of them ask for together.
     """
 
     number: int
     schema: Schema
     effects: Mapping[Sign, tuple[RulePlan, ...]]
     firable: tuple[RulePlan, ...]
+    asked: AskedRows
 
     @property
     def relation(self) -> str:
@@ -80,7 +82,7 @@ def _match(rule: ProductionRule, number: int, schemas: Mapping[str, Schema]) -> 
     marked = [over_marked(each, schema.relation) for each in optimized([*effects, *firable], known)]
     asked = list(zip(rule.heads, marked, strict=False))
     by_sign = {sign: tuple(plan for head, plan in asked if head.sign is sign) for sign in Sign}
-    return Match(number, schema, by_sign, tuple(marked[len(asked) :]))
+    return Match(number, schema, by_sign, tuple(marked[len(asked) :]), asked_rows(rule, number, schemas))
 
 
 def _net_conditions(

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from tidelog.errors import EvaluationError
 from tidelog.facts.fact_set import FactSet
 from tidelog.plan.nodes import RulePlan
+from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import Numbers
 from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import changed
 from tidelog.production.late.late_run import LateRun
-from tidelog.production.late.nets import ids_of
 from tidelog.production.late.timelines import Timelines
 
 STEPS_AHEAD, FACTS_AHEAD = 32, 1024
