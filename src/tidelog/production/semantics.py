@@ -110,10 +110,10 @@ class Asked:
         return Net(backend.unknown(relation, self._inserted), backend.stored(relation, self._deleted))
 
 
-def net_effect(effects: Iterable[tuple[Sign, str, Facts]], backend: Backend) -> dict[str, Net]:
+def net_effect(effects: Iterable[tuple[str, Sign, Facts]], backend: Backend) -> dict[str, Net]:
     """What carrying out all of `effects` at once changes; a fact both inserted and deleted stays as it is."""
     asked: dict[str, Asked] = {}
-    for sign, relation, facts in effects:
+    for relation, sign, facts in effects:
         asked.setdefault(relation, Asked(facts.none())).take(sign, facts)
     for each in asked.values():
         each.cancelled()

@@ -82,11 +82,10 @@ class Network:
             if len(firable):
                 yield match, firable
 
-    def effects(self, match: Match, instances: Facts) -> Iterator[tuple[Sign, str, Facts]]:
+    def effects(self, match: Match, instances: Facts) -> Iterator[tuple[str, Sign, Facts]]:
         """What these instances ask for."""
-        for sign, plans in match.effects.items():
-            for relation, asked in self._matcher.found_from(match.relation, instances, plans).items():
-                yield sign, relation, asked
+        for found in self._matcher.found_from(match.relation, instances, match.asking).values():
+            yield from match.asked.by_head(found)
 
     def instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
         """The instances of each alternative that has some."""
