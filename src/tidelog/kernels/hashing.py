@@ -32,8 +32,9 @@ def step(code, key):
 def sum_of_rows(rows, seed):
     """A number for a set of rows, the sum of those of its rows: sets whose numbers differ are different."""
     total = np.uint64(0)
+    start = step(_SECOND, seed)  # far from all ids, which would undo a small one
     for row in range(rows.shape[0]):
-        code = seed
+        code = start
         for column in range(rows.shape[1]):
             code = step(code, np.uint64(rows[row, column]))
         total += mix(code)
