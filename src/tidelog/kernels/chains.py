@@ -74,3 +74,36 @@ def records_of_steps(order, facts, iterations, added, deleted, never, out_facts,
     if is_open:
         out_last[found - 1] = never
     return found
+
+
+@lean
+def find_keys(keys, places, count, wanted, found):
+    """Writes the place of each wanted key among `count` sorted ones, -1 where it is not; returns how many are there.
+
+    With `places`, only the first key of each run of neighbours is in `keys`, and its place beside it.
+    """
+    hits = 0
+    for at in range(wanted.size):
+        key = wanted[at]
+        low, high = 0, keys.size
+        while low < high:
+            middle = (low + high) >> 1
+            if keys[middle] <= key:
+                low = middle + 1
+            else:
+                high = middle
+        run = low - 1
+        found[at] = -1
+        if run < 0:
+            continue
+        if places.size == 0:
+            if keys[run] == key:
+                found[at] = run
+                hits += 1
+        else:
+            place = places[run] + (key - keys[run])
+            end = places[low] if low < places.size else count
+            if place < end:
+                found[at] = place
+                hits += 1
+    return hits

@@ -13,16 +13,19 @@ from time import monotonic
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.errors import OscillationError, UsageError
+from tidelog.facts.fact_set import FactSet
 from tidelog.language.syntax_tree import Semantics, Sign
 from tidelog.maintain.journal import Net
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
 from tidelog.plan.retention.network import Retention
 from tidelog.production.chain_notes import ChainNotes
+from tidelog.production.ids import ids_of
 from tidelog.production.network.network import Network
 from tidelog.production.prepared import prepared
 from tidelog.production.repetition import Repetition
@@ -166,13 +169,20 @@ class Cycle:
             firable = found.minus(self._fired[match.relation]) if match.relation in self._fired else found
             if not len(firable):
                 continue
-            rows: pa.Table = self._backend.table(match.relation, firable)
-            least = rows.sort_by([(name, "ascending") for name in match.schema.names]) if match.schema.names else rows
-            chosen = ((match, self._backend.facts(match.relation, least.slice(0, 1))),)
+            chosen = ((match, self._least(match, firable)),)
             nets = net_effect(self._network.effects(*chosen[0]), self._backend)
             asking = {(relation, sign): (rule.rule.name,) for relation in nets for sign in Sign}
             return Choice(((rule, chosen),), nets, asking)
         return None
+
+    def _least(self, match: Match, instances: Facts) -> Facts:
+        """The one that comes first, in the order of the values that it binds."""
+        if len(instances) == 1:
+            return instances
+        table: pa.Table = self._backend.table(match.relation, instances)
+        order = pc.sort_indices(table, [(name, "ascending") for name in match.schema.names])
+        first = order[0].as_py()
+        return FactSet(ids_of(instances)[first : first + 1])
 
     def _act(self, choice: Choice, cycle: int) -> Mapping[str, Net]:
         """Brings about what was chosen; what came of it for the memory of instances that have fired."""

@@ -74,15 +74,15 @@ def _prepared(program: _Same, retention: Retention) -> Prepared:
     rules = tuple(matches_of(rule, checked.schemas) for rule in in_order(checked.productions))
     ways = ways_to_try(checked, retention)
     nodes = (node.schema for some in ways.values() for way in some for node in way.nodes)
-    instances = (match.schema for rule in rules for match in rule.matches)
-    schemas = with_marked({**checked.schemas, **{schema.relation: schema for schema in (*nodes, *instances)}})
+    rows = (schema for rule in rules for match in rule.matches for schema in (match.schema, match.asked.schema))
+    schemas = with_marked({**checked.schemas, **{schema.relation: schema for schema in (*nodes, *rows)}})
     alternatives = {}
     for rule, match in ((each.rule, match) for each in rules for match in each.matches):
         some = ways[rule.id, match.number]
         alternatives[match.relation] = AlternativePlans(
             rule,
             match,
-            tuple(plans_of_way(way, rule, match.schema, semantics, schemas) for way in some),
+            tuple(plans_of_way(way, rule, match, semantics, schemas) for way in some),
             DifferencePlans(rule, instance_atom(match.schema, rule), rule.bodies[match.number], schemas),
         )
     support = supporting(checked)

@@ -21,6 +21,7 @@ from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import Node, Plan, RulePlan, Scan, StratumPlan, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.walk import map_inputs
+from tidelog.production.asked_rows import AskedRows, asked_rows
 from tidelog.production.support import relations_in
 from tidelog.schema import Attribute, Schema
 
@@ -29,13 +30,14 @@ from tidelog.schema import Attribute, Schema
 class Match:
     """One alternative of a rule. Its instances, the assignments that make its body hold, are rows of `schema`.
 
-    Plans read instances that are marked: `effects` give what they ask for, by sign, `firable` gives those of them whose
-    net effect is not empty.
+    `asked` says what they ask for. Plans read instances that are marked: `asking` gives rows of `asked`, `firable`
+    those instances whose net effect is not empty.
     """
 
     number: int
     schema: Schema
-    effects: Mapping[Sign, tuple[RulePlan, ...]]
+    asked: AskedRows
+    asking: tuple[RulePlan, ...]
     firable: tuple[RulePlan, ...]
 
     @property
@@ -65,22 +67,21 @@ def _match(rule: ProductionRule, number: int, schemas: Mapping[str, Schema]) -> 
     names = [name for name in rule.variables if name in own_names(body)]
     columns = tuple(Attribute(name, rule.kinds[name].value, rule.kinds[name]) for name in names)
     schema = Schema(f"{rule.id}.{number}@instances", columns)
-    known = {**schemas, schema.relation: schema}
+    asked = asked_rows(rule, number, schemas)
+    known = {**schemas, schema.relation: schema, asked.schema.relation: asked.schema}
     instance = Atom(schema.relation, tuple(Variable(name) for name in names), rule.span)
 
     def plan(head: Atom, literals: Sequence[Literal]) -> RulePlan:
         return lower_rule(SimpleRule(rule.id, head, tuple(literals), rule.kinds, rule.span, rule.text), known)
 
-    effects = [plan(head.atom, [instance]) for head in rule.heads]
+    asking = plan(asked.atom, [instance])
     firable = [
         plan(instance, [instance, *condition])
         for head in rule.heads
         for condition in _net_conditions(head, rule, known)
     ]
-    marked = [over_marked(each, schema.relation) for each in optimized([*effects, *firable], known)]
-    asked = list(zip(rule.heads, marked, strict=False))
-    by_sign = {sign: tuple(plan for head, plan in asked if head.sign is sign) for sign in Sign}
-    return Match(number, schema, by_sign, tuple(marked[len(asked) :]))
+    first, *others = (over_marked(each, schema.relation) for each in optimized([asking, *firable], known))
+    return Match(number, schema, asked, (first,), tuple(others))
 
 
 def _net_conditions(

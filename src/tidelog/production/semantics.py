@@ -81,17 +81,46 @@ def in_order(rules: Sequence[ProductionRule]) -> tuple[ProductionRule, ...]:
     return tuple(ordered)
 
 
-def net_effect(effects: Iterable[tuple[Sign, str, Facts]], backend: Backend) -> dict[str, Net]:
+class Asked:
+    """The facts of one relation that rules insert and delete at once; a fact of both stays as it is."""
+
+    __slots__ = ("_deleted", "_inserted")
+
+    def __init__(self, none: Facts) -> None:
+        self._inserted = self._deleted = none
+
+    def take(self, sign: Sign, facts: Facts) -> None:
+        """Adds what is asked for."""
+        if sign is Sign.INSERT:
+            self._inserted = self._inserted.union(facts) if len(self._inserted) else facts
+        else:
+            self._deleted = self._deleted.union(facts) if len(self._deleted) else facts
+
+    def cancelled(self) -> Facts:
+        """Takes out the facts that are both inserted and deleted; returns them."""
+        inserted = self._inserted.minus(self._deleted)
+        if len(inserted) == len(self._inserted):
+            return inserted.none()
+        both = self._inserted.minus(inserted)
+        self._inserted, self._deleted = inserted, self._deleted.minus(both)
+        return both
+
+    def net(self, relation: str, backend: Backend) -> Net:
+        """What it changes; none is both inserted and deleted any more."""
+        return Net(backend.unknown(relation, self._inserted), backend.stored(relation, self._deleted))
+
+
+def net_effect(effects: Iterable[tuple[str, Sign, Facts]], backend: Backend) -> dict[str, Net]:
     """What carrying out all of `effects` at once changes; a fact both inserted and deleted stays as it is."""
-    asked: dict[str, dict[Sign, Facts]] = {}
-    for sign, relation, facts in effects:
-        signed = asked.setdefault(relation, {})
-        signed[sign] = signed[sign].union(facts) if sign in signed else facts
-    nets: dict[str, Net] = {}
-    for relation, signed in asked.items():
-        some = next(iter(signed.values()))
-        inserted, deleted = (signed.get(sign, some.none()) for sign in (Sign.INSERT, Sign.DELETE))
-        net = Net(backend.unknown(relation, inserted.minus(deleted)), backend.stored(relation, deleted.minus(inserted)))
-        if net:
-            nets[relation] = net
-    return nets
+    asked: dict[str, Asked] = {}
+    for relation, sign, facts in effects:
+        asked.setdefault(relation, Asked(facts.none())).take(sign, facts)
+    for each in asked.values():
+        each.cancelled()
+    return nets_of(asked, backend)
+
+
+def nets_of(asked: Mapping[str, Asked], backend: Backend) -> dict[str, Net]:
+    """What `asked` changes, where that is something; nothing in it cancels."""
+    nets = ((relation, each.net(relation, backend)) for relation, each in asked.items())
+    return {relation: net for relation, net in nets if net}

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.kernels.hashing import mix
+from tidelog.kernels.hashing import mix, sum_of_rows
 from unit.kernels.forms import run_both
 
 _ALL_BITS = 2**64 - 1
@@ -33,3 +33,13 @@ def test_neighbours_fall_into_different_places():
 
 def test_different_keys_have_different_hash_numbers():
     assert len({int(mix(np.uint64(key << 32 | key))) for key in range(2000)}) == 2000
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), unique=True), st.randoms())
+def test_the_sum_of_rows_does_not_depend_on_their_order_but_on_each_of_them(rows, chance):
+    def total(some):
+        return int(run_both(sum_of_rows, np.array(some, np.int32).reshape(-1, 2), np.uint64(3)))
+
+    assert total(chance.sample(rows, len(rows))) == total(rows)
+    if rows:
+        assert total(rows[1:]) != total(rows)

@@ -48,7 +48,7 @@ def in_motion(text: str, retention: Retention, facts: dict[str, list[Row]]) -> t
     backend = LocalBackend(checked.schemas)
     for relation, rows in facts.items():
         backend.insert(relation, to_table(rows, checked.schemas[relation]))
-    plans = plans_of_way(way, rule, match.schema, Semantics.INSTANCE, schemas)
+    plans = plans_of_way(way, rule, match, Semantics.INSTANCE, schemas)
     return backend, WayInMotion(plans, Matcher(backend, schemas, Orders()))
 
 

@@ -7,7 +7,7 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.connectors.frames import to_table
 from tidelog.language.parser import parse
 from tidelog.maintain.journal import Net
-from tidelog.production.repetition import Repetition
+from tidelog.production.repetition import MANY_CYCLES, Repetition
 
 SCHEMAS = check(parse(".decl p(x: number)\n.decl q(x: number)\n")).schemas
 
@@ -43,3 +43,11 @@ def test_facts_that_move_between_relations_lead_back_when_all_have_returned() ->
 def test_what_was_put_aside_while_relations_grew_counts_when_they_have_shrunk() -> None:
     start = [{"q": ([number], [])} for number in (7, 8, 9)]
     assert lengths(*start, {"p": ([1, 2], [])}, {"p": ([], [2])}, {"p": ([], [1])})[-2:] == [None, 3]
+
+
+def test_a_way_round_that_is_longer_than_what_is_put_aside_is_found() -> None:
+    ways = 2 * MANY_CYCLES + 5
+    turn = [{"p": ([(number + 1) % ways], [number])} for number in range(ways)]
+    said = lengths({"p": ([0], [])}, *turn, *turn, *turn)
+    assert ways in said
+    assert {*said[: said.index(ways)]} == {None}

@@ -97,6 +97,9 @@ class Head:
             return select_columns(batch, self.names)
         rows = np.zeros((batch.size, max(1, len(self.columns))), np.int32)
         for number, term in enumerate(self.columns):
+            if isinstance(term, Variable):
+                rows[:, number] = batch.column(term.name)
+                continue
             rows[:, number], missing = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)
             if missing is not None:
                 evaluation.set_aside(batch, missing, ())

@@ -14,9 +14,10 @@ from tidelog.facts.membership import Membership, Rows, membership_for
 from tidelog.language.syntax_tree import Atom, Literal, Negation, Variable
 from tidelog.plan.lower import lower_rule
 from tidelog.plan.nodes import RulePlan
+from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import Flags
 from tidelog.production.late.derivations import Derivations, changed
-from tidelog.production.late.nets import are_stored, ids_of
+from tidelog.production.late.nets import are_stored
 from tidelog.production.rule_plans import optimized, over_marked
 from tidelog.schema import Schema
 

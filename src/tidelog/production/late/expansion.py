@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tidelog.errors import EvaluationError
 from tidelog.facts.fact_set import FactSet
-from tidelog.facts.membership import RowSet
-from tidelog.kernels import jit
 from tidelog.plan.nodes import RulePlan
+from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import Numbers
 from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import changed
 from tidelog.production.late.late_run import LateRun
-from tidelog.production.late.nets import ids_of
 from tidelog.production.late.timelines import Timelines
 
 STEPS_AHEAD, FACTS_AHEAD = 32, 1024
@@ -29,12 +25,12 @@ one does not: most differences end soon."""
 
 
 class Expansion:
-    """The derivations that were met, by alternative."""
+    """What was asked so far, and plans that are ready to ask more."""
 
     def __init__(self, run: LateRun, timelines: Timelines) -> None:
         self._run = run
         self._timelines = timelines
-        self._met = [(each, RowSet(max(1, each.plans.schema.arity))) for each in run.ever_there.by_chains]
+        self._followed = run.ever_there.by_chains
         self._questions = 0
         self._ready: dict[tuple[str, ...], list[Sequence[RulePlan]]] = {}
 
@@ -81,18 +77,14 @@ class Expansion:
         for relation, (_, some) in rows.items():
             run.backend.mark(changed(relation), FactSet(some))
         ready = self._ready_for(tuple(rows))
-        for (followed, numbers), plans in zip(self._met, ready, strict=True):
+        for followed, plans in zip(self._followed, ready, strict=True):
             for found in run.backend.collect(plans).values() if plans else ():
-                known = numbers.count
-                jit.work(len(found))
-                numbers.number(ids_of(found), np.arange(numbers.rows.shape[1]))
-                if numbers.count > known:
-                    timelines.derive(followed.plans, numbers.rows[known : numbers.count].copy())
+                timelines.derive(followed.plans, ids_of(found))
 
     def _ready_for(self, relations: tuple[str, ...]) -> list[Sequence[RulePlan]]:
         """The plans of each alternative for marked facts of these relations, as long as nothing is added."""
         if relations not in self._ready:
-            could = ([plan for name, plan in each.could if name in relations] for each, _ in self._met)
+            could = ([plan for name, plan in each.could if name in relations] for each in self._followed)
             self._ready[relations] = [self._run.state.ready(plans) if plans else () for plans in could]
         return self._ready[relations]
 

@@ -13,9 +13,10 @@ import numpy as np
 from tidelog.backends.protocol import Facts
 from tidelog.facts.change import Change
 from tidelog.facts.columns import empty_table
+from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import Records, Steps
 from tidelog.production.late.late_run import LateRun
-from tidelog.production.late.nets import Nets, ids_of
+from tidelog.production.late.nets import Nets
 from tidelog.production.late.revision import Revision
 
 

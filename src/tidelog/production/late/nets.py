@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tidelog.backends.protocol import Backend, Facts
+from tidelog.backends.protocol import Backend
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Rows
 from tidelog.maintain.journal import Net
+from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import Flags
 
 Nets: TypeAlias = Mapping[str, Net]
@@ -42,12 +43,6 @@ def opposite(nets: Nets) -> Nets:
 def net_of(rows: Rows, comes: Flags) -> Net:
     """Different facts of which some come and the others go."""
     return Net(FactSet(rows[comes]), FactSet(rows[~comes]))
-
-
-def ids_of(facts: Facts) -> Rows:
-    """The rows of ids of facts. Chains are made of ids, so they need a backend that has its facts in this process."""
-    assert isinstance(facts, FactSet)
-    return np.ascontiguousarray(facts.rows)
 
 
 def are_stored(backend: Backend, relation: str, rows: Rows) -> Flags:

@@ -8,12 +8,13 @@ import numpy as np
 
 from tidelog.facts.membership import Rows
 from tidelog.kernels.late_news import AGREES, MEETS_MORE, NEEDS_ROOM, REACHED
+from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import OPEN, Chains, Flags, Numbers, Records, Steps
 from tidelog.production.late.course import Course, Repetition, padded
 from tidelog.production.late.expansion import Expansion
 from tidelog.production.late.first_run import firing, part_of
 from tidelog.production.late.late_run import LateRun
-from tidelog.production.late.nets import Nets, ids_of, net_of
+from tidelog.production.late.nets import Nets, net_of
 from tidelog.production.late.state import Found
 from tidelog.production.late.timelines import Timelines
 from tidelog.production.report import CycleUsage, check_cycles, oscillation

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.membership import Rows
+from tidelog.kernels import jit
+from tidelog.kernels.chains import find_keys
 
 Numbers = npt.NDArray[np.int64]
 Keys = npt.NDArray[Any]
@@ -39,16 +41,15 @@ class SortedRows:
     def find(self, rows: Rows) -> Numbers:
         """The place of each row, -1 for those that it has not."""
         wanted = _keys(rows)
+        if self._width <= 2:
+            found = np.empty(wanted.size, np.int64)
+            jit.work(wanted.size)
+            find_keys(self._keys, self._places, self.count, wanted, found)
+            return found
         if not self.count:
             return np.full(wanted.size, -1, np.int64)
-        if not self._places.size:
-            places = np.minimum(np.searchsorted(self._keys, wanted), self.count - 1)
-            return np.where(self._keys[places] == wanted, places, -1)
-        runs = np.searchsorted(self._keys, wanted, side="right") - 1
-        places = self._places[runs] + (wanted - self._keys[runs])
-        is_last = runs + 1 == self._places.size
-        ends = np.where(is_last, self.count, self._places[np.where(is_last, 0, runs + 1)])
-        return np.where((runs >= 0) & (places < ends), places, -1)
+        places = np.minimum(np.searchsorted(self._keys, wanted), self.count - 1)
+        return np.where(self._keys[places] == wanted, places, -1)
 
     def rows(self, places: Numbers) -> Rows:
         """The rows at these places."""

@@ -6,12 +6,13 @@ Whether a derivation holds in an iteration is read off the chains of its facts. 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from tidelog.facts.membership import Rows, RowSet
 from tidelog.kernels import jit
-from tidelog.kernels.late_news import arrive, ask, go_on, number_facts, settle
+from tidelog.kernels.late_news import arrive, ask, go_on, meet_derivations, settle
 from tidelog.language.syntax_tree import Sign
 from tidelog.production.late.chain_columns import Flags, Numbers, Records, Steps, ranges, status_before
 from tidelog.production.late.course import padded
@@ -36,8 +37,9 @@ class Timelines:
         self._widths = [run.width(name) for name in self._names]
         self._width = 1 + max(self._widths, default=0)
         self._numbers = RowSet(self._width)
-        self._places = {each.plans.relation: self._places_of(each.plans) for each in run.ever_there.by_chains}
-        self._behind = np.array([0, *range(len(self._names))], np.int32)
+        self._whole_fact = np.arange(self._width)
+        self._fact = np.empty((1, self._width), np.int32)
+        self._kinds = {each.plans.relation: self._kind_of(each.plans) for each in run.ever_there.by_chains}
         self._looked_up = 0
         self.is_there, self.differs, self.is_expanded, self.is_asked = (np.zeros(_ROOM, np.bool_) for _ in "1234")
         self._is_first = np.zeros(_ROOM, np.bool_)
@@ -66,8 +68,8 @@ class Timelines:
         named[:, 0] = self._names.index(relation)
         named[:, 1 : 1 + rows.shape[1]] = rows
         jit.work(rows.shape[0])
-        numbers = self._numbers.number(named, np.arange(self._width))
-        self._make_room()
+        numbers = self._numbers.number(named, self._whole_fact)
+        self._make_room(self.count)
         return numbers.astype(np.int64)
 
     def look_up(self, iteration: int) -> None:
@@ -86,46 +88,35 @@ class Timelines:
             columns = (records.first, records.last, records.added, records.deleted)
             self._records = np.concatenate([self._records, np.stack(columns, axis=1)])
 
-    def derive(self, plans: Derivations, rows: Rows) -> None:
-        """Takes different derivations in, none of which was met before, with the facts that they use and ask for."""
-        size, begin = rows.shape[0], self._derivations
-        self._derivations += size
-        if self._derivations > self._rule_of.size:
-            room = 2 * self._derivations
+    def derive(self, plans: Derivations, found: Rows) -> None:
+        """Takes derivations in that were not met before, with the facts that they use and ask for."""
+        kind, facts, size = self._kinds[plans.relation], self._numbers, found.shape[0]
+        known = kind.met.count
+        kind.met.reserve(known + size)
+        facts.reserve(facts.count + size * kind.signs.size)
+        self._make_room(facts.count + size * kind.signs.size)
+        if self._derivations + size > self._rule_of.size:
+            room = 2 * (self._derivations + size)
             self._uses, self._asks = _with_room(self._uses, room, -1), _with_room(self._asks, room, -1)
             self._rule_of = _with_room(self._rule_of, room)
-        some = slice(begin, self._derivations)
-        self._rule_of[some] = self._rules[plans.rule.id]
-        columns, signs = self._places[plans.relation]
-        uses, zero = len(plans.flips), rows.shape[1]
-        batch = np.empty((size, zero + self._behind.size), np.int32)
-        batch[:, :zero] = rows
-        batch[:, zero:] = self._behind
-        found = np.empty((size, signs.size), np.int64)
-        table = self._numbers
-        table.reserve(table.count + found.size)
-        jit.work(found.size)
-        numbers = np.empty(size, np.int32)
-        table.count = int(number_facts(table.slots, table.rows, table.count, batch, columns, numbers, signs, found))
-        self._make_room()
-        self._uses[some, :uses] = found[:, :uses]
-        self._asks[some, : signs.size - uses] = found[:, uses:]
-        self.is_asked[found[:, uses:] >> 1] = True
+        jit.work(size * kind.signs.size)
+        counts = meet_derivations(
+            found, np.empty(size, np.int32), kind.met.slots, kind.met.rows, known, kind.whole_row, kind.places,
+            kind.signs, len(plans.flips), self._rules[plans.rule.id], facts.slots, facts.rows, facts.count, self._fact,
+            self._whole_fact, self._derivations, self._uses, self._asks, self._rule_of, self.is_asked,
+        )  # fmt: skip
+        kind.met.count, facts.count = int(counts[0]), int(counts[1])
+        self._derivations += kind.met.count - known
 
-    def _columns(self, place: Flip | Asked, zero: int) -> list[int]:
-        """The columns that make a fact: the number of the relation, what is in it, and 0.
-
-        Behind what a derivation binds stand 0, from column `zero` on, and the numbers of the relations.
-        """
-        named = [zero + 1 + self._names.index(place.relation), *place.columns]
-        return named + [zero] * (self._width - len(named))
-
-    def _places_of(self, plans: Derivations) -> tuple[Numbers, Numbers]:
-        """For each fact that a derivation uses or asks for, the columns that make it, and 1 if it is negated."""
-        places: tuple[Flip | Asked, ...] = (*plans.flips, *plans.asked)
-        columns = [self._columns(place, max(1, plans.schema.arity)) for place in places]
+    def _kind_of(self, plans: Derivations) -> _Kind:
+        facts: tuple[Flip | Asked, ...] = (*plans.flips, *plans.asked)
         signs = [*(use.is_negated for use in plans.flips), *(head.sign is Sign.DELETE for head in plans.asked)]
-        return np.array(columns, np.int64).reshape(-1, self._width), np.array(signs, np.int64)
+        places = np.full((len(facts), self._width), ~0, np.int64)
+        for place, fact in zip(places, facts, strict=True):
+            place[0] = ~self._names.index(fact.relation)
+            place[1 : 1 + len(fact.columns)] = fact.columns
+        width = max(1, plans.schema.arity)
+        return _Kind(RowSet(width), np.arange(width), places, np.array(signs, np.int64))
 
     def take_news(self, steps: Steps) -> None:
         """Takes in what others ask for."""
@@ -215,6 +206,10 @@ class Timelines:
     def by_relation(self, facts: Numbers) -> Mapping[str, tuple[Flags, Rows]]:
         """For each relation that some of `facts` are of, which of them those are, and their rows."""
         rows = self._numbers.rows[facts]
+        if facts.size and (rows[:, 0] == rows[0, 0]).all():
+            number = int(rows[0, 0])
+            some = np.ascontiguousarray(rows[:, 1 : 1 + self._widths[number]])
+            return {self._names[number]: (np.ones(facts.size, np.bool_), some)}
         found = {}
         for number in np.bincount(rows[:, 0]).nonzero()[0].tolist():
             of_it = rows[:, 0] == number
@@ -232,15 +227,29 @@ class Timelines:
         facts, iterations, added, deleted = self._steps[: self._taken[1]].T
         return Steps(facts, iterations, added, deleted)
 
-    def _make_room(self) -> None:
-        if self.count <= self.differs.size:
+    def _make_room(self, facts: int) -> None:
+        """Makes room for so many facts."""
+        if facts <= self.differs.size:
             return
-        size = 2 * self.count
+        size = 2 * facts
         self.is_there, self.differs = padded(self.is_there, size), padded(self.differs, size)
         self.is_expanded, self.is_asked = padded(self.is_expanded, size), padded(self.is_asked, size)
         self._is_first, self._moved = padded(self._is_first, size), padded(self._moved, size)
         self._begins, self._at, self._ends = (padded(each, size) for each in (self._begins, self._at, self._ends))
         self.more, self._noted, self._news = (padded(each, size) for each in (self.more, self._noted, self._news))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The derivations of one alternative that were met, and how the facts are made of them that they use and ask for.
+
+    See `kernels.late_news.meet_derivations`.
+    """
+
+    met: RowSet
+    whole_row: Numbers
+    places: Numbers
+    signs: Numbers
 
 
 def _with_room(values: Numbers, size: int, empty: int = 0) -> Numbers:

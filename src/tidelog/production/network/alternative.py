@@ -54,7 +54,10 @@ class Alternative:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """A block of work for a try."""
+        """A block of work for a try; looked at only where there is a choice, since that takes a while."""
+        if len(self._ways) == 1:
+            yield
+            return
         effort = self._matcher.backend.effort
         began = effort()
         yield

@@ -18,7 +18,7 @@ from tidelog.production.network.alternative import Alternative
 from tidelog.production.network.difference_plans import since
 from tidelog.production.network.matching import Matcher, union
 from tidelog.production.network.way_plans import undone_by
-from tidelog.production.semantics import net_effect
+from tidelog.production.semantics import Asked, nets_of
 
 
 class Together:
@@ -44,11 +44,12 @@ class Together:
         if not all(are_all):
             for relation in self._contested:
                 self._ask_both_ways(relation)
-        asked = {key: union([facts for _, facts in some]) for key, some in self._asked.items()}
+        asked: dict[str, Asked] = {}
+        for (relation, sign), some in self._asked.items():
+            asked.setdefault(relation, Asked(self._none[relation])).take(sign, union([facts for _, facts in some]))
         for relation in self._contested:
-            inserted, deleted = (asked.get((relation, sign), self._none[relation]) for sign in Sign)
-            self._cancelled[relation] = inserted.minus(inserted.minus(deleted))
-        return net_effect(((sign, relation, facts) for (relation, sign), facts in asked.items()), self._backend)
+            self._cancelled[relation] = asked[relation].cancelled() if relation in asked else self._none[relation]
+        return nets_of(asked, self._backend)
 
     def rules_asking(self, relation: str, sign: Sign, facts: Facts) -> tuple[str, ...]:
         """The names of the rules that asked for some of `facts`, which came or went by that."""
@@ -67,22 +68,13 @@ class Together:
             for trigger, facts in changes or ():
                 found += self._matcher.found_from(since(trigger.relation), facts, way.plans.gained(trigger)).values()
             if found:
-                self._take_effects(alternative, union(found))
+                for relation, sign, asked in alternative.match.asked.by_head(union(found)):
+                    self._asked[relation, sign].append((alternative.rule, asked))
             for trigger, facts in changes or ():
                 for head in alternative.rule.heads:
                     if undone_by(head.sign, head.atom.relation) == trigger:
                         self._ask_about(alternative, head, facts)
             return changes is None
-
-    def _take_effects(self, alternative: Alternative, found: Facts) -> None:
-        """Adds what was found, where it is what the rule asks for, else what these instances ask for."""
-        rule, match = alternative.rule, alternative.match
-        if len(rule.heads) == 1:
-            self._asked[rule.heads[0].atom.relation, rule.heads[0].sign].append((rule, found))
-            return
-        for sign, plans in match.effects.items():
-            for relation, facts in self._matcher.found_from(match.relation, found, plans).items():
-                self._asked[relation, sign].append((rule, facts))
 
     def _ask_about(self, alternative: Alternative, head: SignedHead, facts: Facts) -> None:
         """Adds those of `facts` that an instance asks for by this head."""

@@ -89,4 +89,4 @@ class Matcher:
 
 def union(some: Sequence[Facts]) -> Facts:
     """The facts of all, of which there is at least one."""
-    return some[0].union(*some[1:])
+    return some[0].union(*some[1:]) if len(some) > 1 else some[0]

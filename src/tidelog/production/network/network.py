@@ -61,6 +61,9 @@ class Network:
         self, rules: Sequence[RuleMatches], nets: Mapping[str, Net]
     ) -> Mapping[tuple[str, Sign], tuple[str, ...]]:
         """The names of those of these rules that asked for what came and went by `nets`, what they change together."""
+        if len(rules) == 1:
+            only = (rules[0].rule.name,)
+            return {(name, sign): only for name in nets for sign in Sign}
         together = self.together(rules)
         signed = [(name, sign, net) for name, net in nets.items() for sign in Sign]
         return {
@@ -79,11 +82,10 @@ class Network:
             if len(firable):
                 yield match, firable
 
-    def effects(self, match: Match, instances: Facts) -> Iterator[tuple[Sign, str, Facts]]:
+    def effects(self, match: Match, instances: Facts) -> Iterator[tuple[str, Sign, Facts]]:
         """What these instances ask for."""
-        for sign, plans in match.effects.items():
-            for relation, asked in self._matcher.found_from(match.relation, instances, plans).items():
-                yield sign, relation, asked
+        for found in self._matcher.found_from(match.relation, instances, match.asking).values():
+            yield from match.asked.by_head(found)
 
     def instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
         """The instances of each alternative that has some."""
@@ -107,7 +109,7 @@ class Network:
         for each in plans.ways:
             nodes = zip(each.way.nodes, each.joins, strict=True)
             way = each.way.without([node for node, of_node in nodes if not self._is_selective(node, of_node)])
-            ways.append(plans_of_way(way, plans.rule, plans.match.schema, prepared.semantics, prepared.schemas))
+            ways.append(plans_of_way(way, plans.rule, plans.match, prepared.semantics, prepared.schemas))
         return replace(plans, ways=tuple(ways))
 
     def _is_selective(self, node: Node, plans: DifferencePlans) -> bool:

@@ -6,7 +6,6 @@ is retained for a rule when the rule is tried.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -36,61 +35,95 @@ class Since:
 
     def __init__(self, backend: Backend, needed: frozenset[Trigger], opaque: frozenset[str]) -> None:
         self._backend = backend
-        self._needed = needed
         self._opaque = opaque
-        self._concerned = opaque.union(trigger.relation for trigger in needed)
-        self._forget_changes()
+        relations = dict.fromkeys(trigger.relation for trigger in needed)
+        self._changes = {name: _Changes(*(Trigger(name, sign) in needed for sign in _SIGNS)) for name in relations}
         self.is_lost = True
 
     def note(self, nets: Mapping[str, Net]) -> None:
         """Takes note of what came and went."""
-        if self.is_lost or self._concerned.isdisjoint(nets):
+        if self.is_lost:
             return
         for relation, net in nets.items():
-            for sign, facts in ((Sign.INSERT, net.came), (Sign.DELETE, net.went)):
-                if not len(facts):
-                    continue
-                if self._signs.setdefault(relation, sign) is not sign:
-                    self._both_ways.add(relation)
-                trigger = Trigger(relation, sign)
-                if trigger in self._needed:
-                    self._parts.setdefault(trigger, []).append(facts)
-                    self._rows[trigger] += len(facts)
-                    self.is_lost |= self._is_much(trigger)
-            self.is_lost |= relation in self._opaque
-        if self.is_lost:
-            self.forget()
+            if relation in self._opaque:
+                self.forget()
+                return
+            changes = self._changes.get(relation)
+            if changes is not None:
+                changes.note(net)
+                if changes.are_much(self._backend.statistics().rows(relation, Version.FULL)):
+                    self.forget()
+                    return
 
     def take(self) -> list[tuple[Trigger, Facts]]:
         """What has changed and still is so. Whoever takes it when it is lost looks at everything: then all is known."""
-        parts, both_ways = self._parts, self._both_ways
-        self._forget_changes()
         self.is_lost = False
         taken = []
-        for trigger, some in parts.items():
-            facts = some[0].union(*some[1:])
-            if trigger.relation in both_ways:
-                is_so = self._backend.stored if trigger.sign is Sign.INSERT else self._backend.unknown
-                facts = is_so(trigger.relation, facts)
-            if len(facts):
-                taken.append((trigger, facts))
+        for relation, changes in self._changes.items():
+            if changes:
+                for sign, parts in zip(_SIGNS, (changes.came, changes.went), strict=True):
+                    facts = self._still_so(relation, sign, parts, changes.are_both_ways) if parts else None
+                    if facts is not None and len(facts):
+                        taken.append((Trigger(relation, sign), facts))
+            changes.clear()
         return taken
 
     def forget(self) -> None:
         """From now on nothing is known."""
-        self._forget_changes()
+        for changes in self._changes.values():
+            changes.clear()
         self.is_lost = True
 
-    def _forget_changes(self) -> None:
-        self._parts: dict[Trigger, list[Facts]] = {}
-        self._rows: Counter[Trigger] = Counter()
-        self._signs: dict[str, Sign] = {}
-        self._both_ways: set[str] = set()
+    def __bool__(self) -> bool:
+        return self.is_lost or any(self._changes.values())
+
+    def _still_so(self, relation: str, sign: Sign, parts: list[Facts], are_both_ways: bool) -> Facts:
+        """The facts of all parts; if the relation has changed both ways, those that are still so."""
+        facts = parts[0].union(*parts[1:])
+        if not are_both_ways:
+            return facts
+        return (self._backend.stored if sign is Sign.INSERT else self._backend.unknown)(relation, facts)
+
+
+_SIGNS = (Sign.INSERT, Sign.DELETE)
+
+
+class _Changes:
+    """What came and went in one relation, as far as it is needed, and whether it has changed both ways."""
+
+    __slots__ = ("_came_rows", "_has_come", "_has_gone", "_needs_came", "_needs_went", "_went_rows", "came", "went")
+
+    def __init__(self, needs_came: bool, needs_went: bool) -> None:
+        self._needs_came = needs_came
+        self._needs_went = needs_went
+        self.clear()
+
+    def note(self, net: Net) -> None:
+        came, went = len(net.came), len(net.went)
+        if came:
+            self._has_come = True
+            if self._needs_came:
+                self.came.append(net.came)
+                self._came_rows += came
+        if went:
+            self._has_gone = True
+            if self._needs_went:
+                self.went.append(net.went)
+                self._went_rows += went
+
+    def are_much(self, now: int) -> bool:
+        """Whether it is no less work to look at all of a relation that has so many rows now."""
+        return self._came_rows > MUCH * now or self._went_rows > MUCH * (now + self._went_rows)
+
+    @property
+    def are_both_ways(self) -> bool:
+        return self._has_come and self._has_gone
+
+    def clear(self) -> None:
+        self.came: list[Facts] = []
+        self.went: list[Facts] = []
+        self._came_rows = self._went_rows = 0
+        self._has_come = self._has_gone = False
 
     def __bool__(self) -> bool:
-        return self.is_lost or bool(self._parts)
-
-    def _is_much(self, trigger: Trigger) -> bool:
-        changed = self._rows[trigger]
-        now = self._backend.statistics().rows(trigger.relation, Version.FULL)
-        return changed > MUCH * (now if trigger.sign is Sign.INSERT else now + changed)
+        return bool(self.came or self.went)

@@ -10,6 +10,7 @@ from tidelog.language.syntax_tree import Atom, Semantics, Sign, Variable
 from tidelog.plan.retention.network import Reading, Way
 from tidelog.production.network.difference_plans import DifferencePlans
 from tidelog.production.network.since import Trigger
+from tidelog.production.rule_plans import Match
 from tidelog.schema import Schema
 
 
@@ -25,14 +26,13 @@ class WayPlans:
 
 
 def plans_of_way(
-    way: Way, rule: ProductionRule, instances: Schema, semantics: Semantics, schemas: Mapping[str, Schema]
+    way: Way, rule: ProductionRule, match: Match, semantics: Semantics, schemas: Mapping[str, Schema]
 ) -> WayPlans:
     """The plans of `way`; `schemas` are of all relations that they read.
 
-    Their rows are `instances` of the rule; of one that fires for all of them and has one head, the facts it asks for.
+    Their rows are what the rule asks for; of one that fires by instances, these.
     """
-    asks_at_once = semantics is not Semantics.INSTANCE and len(rule.heads) == 1
-    head = rule.heads[0].atom if asks_at_once else instance_atom(instances, rule)
+    head = instance_atom(match.schema, rule) if semantics is Semantics.INSTANCE else match.asked.atom
     body = DifferencePlans(rule, head, way.body, schemas)
     joins = tuple(DifferencePlans(rule, node.atom, node.rule.body, schemas) for node in way.nodes)
     needed = needed_changes(body, rule, semantics) if way.reading is Reading.SINCE else frozenset()
