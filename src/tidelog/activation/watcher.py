@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from struct import Struct
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tidelog.activation.codes import Codes
 from tidelog.activation.head_counts import HeadCounts
 from tidelog.activation.protocol import Arrivals, Matches
 from tidelog.activation.watch_rule import WatchRule
-from tidelog.activation.yield_index import YieldIndex
+from tidelog.activation.yield_index import ArrivalArrays, YieldIndex
 from tidelog.schema import Kind, Row, Schema, Value
 
 
@@ -82,12 +83,16 @@ class Watcher:
     def insert(self, relation: str, row: Sequence[Value]) -> list[Match]:
         """What begins and ends when this tuple comes. The values are known to fit."""
         form = self._forms[relation]
-        return self._take(form, form.coming, row)
+        form.write(*(row if form.are_numbers else self._codes_of(row, form)))
+        found = self.index.apply_one(form.coming)
+        return [] if found is None else self.read(self._heads.count(found))
 
     def delete(self, relation: str, row: Sequence[Value]) -> list[Match]:
         """What ends and begins when this tuple goes."""
         form = self._forms[relation]
-        return self._take(form, form.going, row)
+        form.write(*(row if form.are_numbers else self._codes_of(row, form)))
+        found = self.index.apply_one(form.going)
+        return [] if found is None else self.read(self._heads.count(found))
 
     def read(self, matches: Matches) -> list[Match]:
         """`matches` as Python values."""
@@ -103,31 +108,26 @@ class Watcher:
             for at, (watch, arrival) in enumerate(zip(watches, matches.arrivals.tolist(), strict=True))
         ]
 
-    def _take(self, form: _Form, arrival: Arrivals, row: Sequence[Value]) -> list[Match]:
-        if not form.are_numbers:
-            row = [self.codes.of_value(value, kind) for value, kind in zip(row, form.kinds, strict=True)]
-        values = form.values
-        for at, value in enumerate(row):
-            values[at] = value
-        found = self.index.apply(arrival)
-        return self.read(self._heads.count(found)) if len(found) else []
+    def _codes_of(self, row: Sequence[Value], form: _Form) -> list[int]:
+        return [self.codes.of_value(value, kind) for value, kind in zip(row, form.kinds, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One tuple of a relation as an arrival that comes and one that goes, made once, and where both have its values.
+    """One tuple of a relation as an arrival that comes and one that goes, made once; `write` puts codes into both.
 
-    Values are written through a view of the memory, which takes half as long as through an array.
+    They are written as bytes, all at once: it takes half as long as one by one, and a quarter of what an array takes.
     """
 
-    coming: Arrivals
-    going: Arrivals
-    values: memoryview[Any]
+    coming: ArrivalArrays
+    going: ArrivalArrays
+    write: Callable[..., None]
     kinds: tuple[Kind, ...]
     are_numbers: bool
 
 
 def _form(number: int, schema: Schema, width: int) -> _Form:
     relation, row = np.full(1, number, np.int32), np.zeros((1, width), np.int64)
-    coming, going = (Arrivals(relation, np.full(1, sign, np.int8), row) for sign in (1, -1))
-    return _Form(coming, going, memoryview(row[0]), schema.kinds, set(schema.kinds) <= {Kind.NUMBER})
+    coming, going = ((relation, np.full(1, sign, np.int8), row) for sign in (1, -1))
+    write = partial(Struct(f"{schema.arity}q").pack_into, memoryview(row[0]), 0)
+    return _Form(coming, going, write, schema.kinds, set(schema.kinds) <= {Kind.NUMBER})
