@@ -155,7 +155,8 @@ def run(problem: Problem, asked: Sequence[Asked], settings: Settings) -> Mapping
 
 def run_apart(command: list[str], settings: Settings) -> Outcome | Failure:
     """What a process says."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found_in = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found_in))}
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=settings.timeout, check=False

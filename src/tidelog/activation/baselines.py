@@ -6,21 +6,22 @@ with are taken from a dictionary that is not counted, so that large workloads ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from tidelog.activation.codes import Codes
+from tidelog.activation.join_plans import JoinPlan, Step, join_plan
 from tidelog.activation.protocol import Accesses, Arrivals, IndexSize, Matches
-from tidelog.activation.watch_rule import COMPARE, PlainTerm, WatchLiteral, WatchRule
+from tidelog.activation.watch_rule import WatchLiteral, WatchRule
 from tidelog.language.syntax_tree import Constant, Variable
 from tidelog.schema import Schema
 
 CodeRow = tuple[int, ...]
-Binding = dict[str, int]
-"""The values of variables, by name."""
+Values = list[int]
+"""The values of variables and constants, at the places that a plan gives them."""
 
 _BYTES_PER_ENTRY = 16
 """A key or a pointer to a tuple with its link, as flat arrays would keep it."""
@@ -67,6 +68,8 @@ class JoinIndex:
         self._structure = structure
         self._numbers: dict[str, int] = {}
         self._rules: list[WatchRule | None] = []
+        self._plans: list[list[JoinPlan]] = []
+        self._readers: dict[tuple[str, bool], list[tuple[int, JoinPlan]]] = {}
         self._rows: dict[str, dict[CodeRow, None]] = {}
         self._under: dict[tuple[str, int], dict[int, dict[CodeRow, None]]] = {}
         self._widths: list[int] = []
@@ -86,22 +89,23 @@ class JoinIndex:
     def add_rule(self, rule: WatchRule) -> int:
         """The number of a rule to watch."""
         self._rules.append(rule)
-        self._kept.clear()
+        self._plans.append([join_plan(rule, at, self._code) for at in range(len(rule.literals))])
+        self._forget_what_rules_keep()
         return len(self._rules) - 1
 
     def remove_rule(self, rule: int) -> None:
         """Ends a rule."""
         self._rules[rule] = None
-        self._kept.clear()
+        self._plans[rule] = []
+        self._forget_what_rules_keep()
 
     def apply(self, arrivals: Arrivals) -> Matches:
         """The matches that begin and end with each of the arrivals, which are taken one after the other."""
         names = list(self._numbers)
         found: list[tuple[int, int, int, CodeRow]] = []
-        for at in range(arrivals.relations.size):
-            relation = names[arrivals.relations[at]]
-            row = tuple(arrivals.rows[at, : self._widths[arrivals.relations[at]]].tolist())
-            comes = arrivals.signs[at] > 0
+        given = zip(arrivals.relations.tolist(), arrivals.signs.tolist(), arrivals.rows.tolist(), strict=True)
+        for at, (number, sign, cells) in enumerate(given):
+            relation, row, comes = names[number], tuple(cells[: self._widths[number]]), sign > 0
             if (row in self._rows[relation]) == comes:
                 continue
             found += [(rule, at, -1, head) for rule, head in self._touched(relation, row, negated=comes)]
@@ -111,14 +115,12 @@ class JoinIndex:
 
     def matches(self, rule: int) -> Matches:
         """Every match of a rule that there is now; each tuple of its first literal is read to begin with."""
-        watched = self._rules[rule]
-        assert watched is not None
-        first = next(at for at, literal in enumerate(watched.literals) if not literal.negated)
-        found: list[tuple[int, int, int, CodeRow]] = []
-        for row in self._rows[watched.literals[first].relation]:
+        plan = next(plan for plan in self._plans[rule] if not plan.steps[0].literal.negated)
+        heads: list[CodeRow] = []
+        for row in self._rows[plan.steps[0].literal.relation]:
             self.counters.tuples += 1
-            found += [(rule, 0, 1, head) for head in self._activate(watched, first, row)]
-        return _as_matches(found)
+            self._activate(plan, row, heads)
+        return _as_matches([(rule, 0, 1, head) for head in heads])
 
     def accesses(self) -> Accesses:
         """What all arrivals have touched so far."""
@@ -132,92 +134,93 @@ class JoinIndex:
             for column in self._indexed(relation):
                 entries += len(self._under[relation, column]) + len(rows)
             for literal in self._memories(relation):
-                entries += sum(self._admits(literal, row) for row in rows)
+                entries += self._count_admitted(literal, rows)
         return IndexSize(entries, entries * _BYTES_PER_ENTRY)
 
     def _touched(self, relation: str, row: CodeRow, *, negated: bool) -> Iterator[tuple[int, CodeRow]]:
         """The matches in which the tuple stands for a literal, or that it makes a negated literal forbid."""
-        for number, rule in enumerate(self._rules):
-            for at, literal in enumerate(rule.literals if rule else ()):
-                if rule and literal.relation == relation and literal.negated == negated:
-                    self.counters.activations += self._begins(literal, row)
-                    for head in self._activate(rule, at, row):
-                        yield number, head
+        for rule, plan in self._reading(relation, negated=negated):
+            # A memory that does not take the tuple says that it need not be joined to find out.
+            if self._structure not in WITH_MEMORIES or self._admits(plan.steps[0].literal, row):
+                self.counters.activations += 1
+            heads: list[CodeRow] = []
+            self._activate(plan, row, heads)
+            for head in heads:
+                yield rule, head
 
-    def _begins(self, literal: WatchLiteral, row: CodeRow) -> bool:
-        """Whether the tuple has to be joined to find out; a memory that does not take it says that it need not."""
-        return self._structure not in WITH_MEMORIES or self._admits(literal, row)
+    def _reading(self, relation: str, *, negated: bool) -> list[tuple[int, JoinPlan]]:
+        """The plans that begin with a literal of a relation, each with the number of its rule."""
+        if (relation, negated) not in self._readers:
+            self._readers[relation, negated] = [
+                (rule, plan)
+                for rule, plans in enumerate(self._plans)
+                for plan in plans
+                if plan.steps[0].literal.relation == relation and plan.steps[0].literal.negated == negated
+            ]
+        return self._readers[relation, negated]
 
-    def _activate(self, rule: WatchRule, pinned: int, row: CodeRow) -> Iterator[CodeRow]:
-        binding = self._unified(rule.literals[pinned], row, {})
-        if binding is not None:
-            others = [at for at, literal in enumerate(rule.literals) if at != pinned and not literal.negated]
-            yield from self._join(rule, pinned, row, binding, others)
+    def _activate(self, plan: JoinPlan, row: CodeRow, heads: list[CodeRow]) -> None:
+        """Adds the heads of all matches in which the tuple stands for the first literal of a plan."""
+        values = list(plan.values)
+        first = plan.steps[0]
+        if all(row[column] == values[place] for column, place in first.known) and _take(first, row, values):
+            self._join(plan, 1, row, values, heads)
 
-    def _join(
-        self, rule: WatchRule, pinned: int, row: CodeRow, binding: Binding, others: list[int]
-    ) -> Iterator[CodeRow]:
-        """The heads of all matches that extend `binding` over the other literals."""
-        if not self._compared(rule, binding):
+    def _join(self, plan: JoinPlan, depth: int, row: CodeRow, values: Values, heads: list[CodeRow]) -> None:
+        """Adds the heads of all matches that extend `values` over the steps from `depth` on."""
+        if depth == len(plan.steps):
+            if self._nothing_forbids(plan, row, values):
+                heads.append(tuple(values[place] for place in plan.head))
             return
-        if not others:
-            if self._nothing_forbids(rule, pinned, row, binding):
-                yield tuple(self._value(term, binding) for term in rule.terms)
-            return
-        following = max(others, key=lambda at: (len(self._bound(rule.literals[at], binding)), -at))
-        literal = rule.literals[following]
-        is_same = literal.relation == rule.literals[pinned].relation and following < pinned
-        for candidate in self._candidates(literal, binding):
-            extended = self._unified(literal, candidate, binding)
-            if extended is not None and not (is_same and candidate == row and not rule.literals[pinned].negated):
-                rest = [at for at in others if at != following]
-                yield from self._join(rule, pinned, row, extended, rest)
+        step = plan.steps[depth]
+        for candidate in self._candidates(step, values):
+            if not (step.excludes and candidate == row) and _take(step, candidate, values):
+                self._join(plan, depth + 1, row, values, heads)
 
-    def _nothing_forbids(self, rule: WatchRule, pinned: int, row: CodeRow, binding: Binding) -> bool:
-        for at, literal in enumerate(rule.literals):
-            if literal.negated:
-                earlier = rule.literals[pinned].negated and at < pinned
-                same = literal.relation == rule.literals[pinned].relation
-                if earlier and same and self._unified(literal, row, binding) is not None:
-                    return False
-                if any(
-                    self._unified(literal, found, binding) is not None for found in self._candidates(literal, binding)
-                ):
-                    return False
+    def _nothing_forbids(self, plan: JoinPlan, row: CodeRow, values: Values) -> bool:
+        for step in plan.absent:
+            if step.excludes and all(row[column] == values[place] for column, place in step.known):
+                return False
+            if self._candidates(step, values):
+                return False
         return True
 
-    def _candidates(self, literal: WatchLiteral, binding: Binding) -> list[CodeRow]:
-        """The tuples that agree with all bound columns; what the structure touches to find them is counted."""
-        bound = self._bound(literal, binding)
-        self._count_access(literal, bound)
-        if not bound:
-            return list(self._rows[literal.relation])
-        lists = [self._under[literal.relation, column].get(value, {}) for column, value in bound.items()]
-        shortest = min(lists, key=len)
-        return [row for row in shortest if all(row[column] == value for column, value in bound.items())]
+    def _candidates(self, step: Step, values: Values) -> list[CodeRow]:
+        """The tuples that agree with all known columns; what the structure touches to find them is counted."""
+        self._count_access(step, values)
+        relation = step.literal.relation
+        if not step.known:
+            return list(self._rows[relation])
+        shortest: dict[CodeRow, None] | None = None
+        for column, place in step.known:
+            listed = self._under[relation, column].get(values[place])
+            if listed is None:
+                return []
+            if shortest is None or len(listed) < len(shortest):
+                shortest = listed
+        assert shortest is not None
+        return [row for row in shortest if all(row[column] == values[place] for column, place in step.known)]
 
-    def _count_access(self, literal: WatchLiteral, bound: dict[int, int]) -> None:
-        relation, counters = literal.relation, self.counters
-        size = len(self._rows[relation])
-        joined = [column for column in bound if isinstance(literal.terms[column], Variable)]
+    def _count_access(self, step: Step, values: Values) -> None:
+        relation, counters = step.literal.relation, self.counters
         match self._structure:
-            case Structure.FIRST_COLUMN if 0 in bound:
-                self._search(relation, 0, bound[0])
-            case Structure.ALL_COLUMNS | Structure.ORDERED if bound:
-                column = (joined or list(bound))[0]
-                self._search(relation, column, bound[column])
-            case Structure.MEMORIES if _has_constants(literal):
-                self._read_memory(literal)
-            case Structure.FILTERS if joined:
+            case Structure.FIRST_COLUMN if step.known and step.known[0][0] == 0:
+                self._search(relation, 0, values[step.known[0][1]])
+            case Structure.ALL_COLUMNS | Structure.ORDERED if step.known:
+                column, place = (step.joined or step.known)[0]
+                self._search(relation, column, values[place])
+            case Structure.MEMORIES if _has_constants(step.literal):
+                self._read_memory(step.literal)
+            case Structure.FILTERS if step.joined:
+                column, place = step.joined[0]
+                admitted = self._count_admitted(step.literal, self._under[relation, column].get(values[place], {}))
                 counters.searches += 1
-                listed = self._under[relation, joined[0]].get(bound[joined[0]], {})
-                admitted = sum(self._admits(literal, row) for row in listed)
                 counters.entries += 1 + admitted
                 counters.tuples += admitted
-            case Structure.FILTERS if _has_constants(literal):
-                self._read_memory(literal)
+            case Structure.FILTERS if _has_constants(step.literal):
+                self._read_memory(step.literal)
             case _:
-                counters.tuples += size
+                counters.tuples += len(self._rows[relation])
 
     def _search(self, relation: str, column: int, value: int) -> None:
         """Counts one search and the tuples under the key, all of which are read to compare their other columns."""
@@ -257,7 +260,7 @@ class JoinIndex:
         """What is kept of a relation, counted anew once rules have changed."""
         if relation not in self._kept:
             memories, rows = self._memories(relation), self._rows[relation]
-            sizes = [sum(self._admits(literal, row) for row in rows) for literal in memories]
+            sizes = [self._count_admitted(literal, rows) for literal in memories]
             self._kept[relation] = _Kept(len(self._indexed(relation)), memories, sizes)
         return self._kept[relation]
 
@@ -301,48 +304,32 @@ class JoinIndex:
         literals = [literal for rule in self._rules if rule for literal in rule.literals]
         return [literal for literal in literals if literal.relation == relation and _has_constants(literal)]
 
+    def _forget_what_rules_keep(self) -> None:
+        self._kept.clear()
+        self._readers.clear()
+
+    def _count_admitted(self, literal: WatchLiteral, rows: Iterable[CodeRow]) -> int:
+        return sum(self._admits(literal, row) for row in rows)
+
     def _admits(self, literal: WatchLiteral, row: CodeRow) -> bool:
         return all(
-            not isinstance(term, Constant) or self._value(term, {}) == value
+            not isinstance(term, Constant) or self._code(term) == value
             for term, value in zip(literal.terms, row, strict=True)
         )
 
-    def _bound(self, literal: WatchLiteral, binding: Binding) -> dict[int, int]:
-        """The columns of a literal that have a value, with it."""
-        return {
-            column: self._value(term, binding) for column, term in enumerate(literal.terms) if _is_known(term, binding)
-        }
-
-    def _unified(self, literal: WatchLiteral, row: CodeRow, binding: Binding) -> Binding | None:
-        """`binding` with what the tuple gives to the variables of a literal; None where it cannot stand for it."""
-        found = dict(binding)
-        for term, value in zip(literal.terms, row, strict=True):
-            if isinstance(term, Constant) and self._value(term, {}) != value:
-                return None
-            if isinstance(term, Variable) and found.setdefault(term.name, value) != value:
-                return None
-        return found
-
-    def _compared(self, rule: WatchRule, binding: Binding) -> bool:
-        """Whether no comparison is false whose sides are known by now."""
-        for comparison in rule.comparisons:
-            sides = (comparison.left, comparison.right)
-            if all(_is_known(side, binding) for side in sides):
-                left, right = (self._value(side, binding) for side in sides)
-                if not COMPARE[comparison.operator](left, right):
-                    return False
-        return True
-
-    def _value(self, term: PlainTerm, binding: Binding) -> int:
-        if isinstance(term, Variable):
-            return binding[term.name]
-        assert isinstance(term, Constant)
-        assert term.kind is not None
-        return self._codes.of_value(term.value, term.kind)
+    def _code(self, constant: Constant) -> int:
+        assert constant.kind is not None
+        return self._codes.of_value(constant.value, constant.kind)
 
 
-def _is_known(term: PlainTerm, binding: Binding) -> bool:
-    return term.name in binding if isinstance(term, Variable) else isinstance(term, Constant)
+def _take(step: Step, row: CodeRow, values: Values) -> bool:
+    """Gives variables their values from a tuple that agrees with what is known; whether it can stand there."""
+    for column, place in step.new:
+        values[place] = row[column]
+    for column, place in step.again:
+        if row[column] != values[place]:
+            return False
+    return all(compare(values[left], values[right]) for compare, left, right in step.compared)
 
 
 def _has_constants(literal: WatchLiteral) -> bool:

@@ -43,7 +43,7 @@ class HeadCounts:
                 *(matches.rules, matches.arrivals, matches.signs, matches.heads, reached, kept),
             )
             if reached == count:
-                return matches.first(kept)
+                return matches if kept == count else matches.first(kept)
             self._make_room(int(np.count_nonzero(matches.arrivals[reached:] == matches.arrivals[reached])))
 
     def _make_room(self, rows: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from struct import Struct
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tidelog.activation.codes import Codes
 from tidelog.activation.head_counts import HeadCounts
 from tidelog.activation.protocol import Arrivals, Matches
 from tidelog.activation.watch_rule import WatchRule
-from tidelog.activation.yield_index import YieldIndex
+from tidelog.activation.yield_index import ArrivalArrays, YieldIndex
 from tidelog.schema import Kind, Row, Schema, Value
 
 
@@ -43,7 +44,8 @@ class Watcher:
         if schema.relation not in self.index.relations:
             self.index.add_relation(schema)
             self._forms = {
-                each.relation: _form(at, each, self.index.width) for at, each in enumerate(self.index.schemas)
+                each.relation: _form(at, each, self.index.width, self.codes)
+                for at, each in enumerate(self.index.schemas)
             }
             if rows is not None:
                 self.apply(self.arrivals(schema.relation, rows, 1))
@@ -82,52 +84,53 @@ class Watcher:
     def insert(self, relation: str, row: Sequence[Value]) -> list[Match]:
         """What begins and ends when this tuple comes. The values are known to fit."""
         form = self._forms[relation]
-        return self._take(form, form.coming, row)
+        form.write(*row)
+        found = self.index.apply_one(form.coming)
+        return [] if found is None else self.read(self._heads.count(found))
 
     def delete(self, relation: str, row: Sequence[Value]) -> list[Match]:
         """What ends and begins when this tuple goes."""
         form = self._forms[relation]
-        return self._take(form, form.going, row)
+        form.write(*row)
+        found = self.index.apply_one(form.going)
+        return [] if found is None else self.read(self._heads.count(found))
 
     def read(self, matches: Matches) -> list[Match]:
         """`matches` as Python values."""
         watches = matches.rules.tolist()
-        rows: dict[int, Row] = {}
-        for watch in set(watches):
-            kinds = self._kinds[watch]
-            places = np.flatnonzero(matches.rules == watch)
-            rows.update(zip(places.tolist(), self.codes.rows(matches.heads[places], kinds), strict=True))
-        begin = (matches.signs > 0).tolist()
+        rows, signs, arrivals = self._rows(matches, set(watches)), matches.signs.tolist(), matches.arrivals.tolist()
         return [
-            Match(watch, rows[at], begin[at], arrival)
-            for at, (watch, arrival) in enumerate(zip(watches, matches.arrivals.tolist(), strict=True))
+            Match(watch, row, sign > 0, arrival)
+            for watch, row, sign, arrival in zip(watches, rows, signs, arrivals, strict=True)
         ]
 
-    def _take(self, form: _Form, arrival: Arrivals, row: Sequence[Value]) -> list[Match]:
-        if not form.are_numbers:
-            row = [self.codes.of_value(value, kind) for value, kind in zip(row, form.kinds, strict=True)]
-        values = form.values
-        for at, value in enumerate(row):
-            values[at] = value
-        found = self.index.apply(arrival)
-        return self.read(self._heads.count(found)) if len(found) else []
+    def _rows(self, matches: Matches, watches: set[int]) -> list[Row]:
+        """The rows of matches, of which there are some for each of `watches`."""
+        if len(watches) == 1:
+            return self.codes.rows(matches.heads, self._kinds[next(iter(watches))])
+        rows: dict[int, Row] = {}
+        for watch in watches:
+            places = np.flatnonzero(matches.rules == watch)
+            rows.update(zip(places.tolist(), self.codes.rows(matches.heads[places], self._kinds[watch]), strict=True))
+        return [rows[at] for at in range(len(matches))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One tuple of a relation as an arrival that comes and one that goes, made once, and where both have its values.
+    """One tuple of a relation as an arrival that comes and one that goes, made once; `write` puts values into both."""
 
-    Values are written through a view of the memory, which takes half as long as through an array.
-    """
-
-    coming: Arrivals
-    going: Arrivals
-    values: memoryview[Any]
-    kinds: tuple[Kind, ...]
-    are_numbers: bool
+    coming: ArrivalArrays
+    going: ArrivalArrays
+    write: Callable[..., None]
 
 
-def _form(number: int, schema: Schema, width: int) -> _Form:
+def _form(number: int, schema: Schema, width: int, codes: Codes) -> _Form:
     relation, row = np.full(1, number, np.int32), np.zeros((1, width), np.int64)
-    coming, going = (Arrivals(relation, np.full(1, sign, np.int8), row) for sign in (1, -1))
-    return _Form(coming, going, memoryview(row[0]), schema.kinds, set(schema.kinds) <= {Kind.NUMBER})
+    coming, going = ((relation, np.full(1, sign, np.int8), row) for sign in (1, -1))
+    # As bytes, all at once: half as long as one by one, and a quarter of what it takes to write into an array.
+    write = partial(Struct(f"{schema.arity}q").pack_into, memoryview(row[0]), 0)
+
+    def write_codes(*values: Value) -> None:
+        write(*(codes.of_value(value, kind) for value, kind in zip(values, schema.kinds, strict=True)))
+
+    return _Form(coming, going, write if set(schema.kinds) <= {Kind.NUMBER} else write_codes)

@@ -6,7 +6,8 @@ the paper to this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,9 @@ from tidelog.schema import Kind, Schema
 _MATCHES = 2
 """Room for matches at first, which doubles as it is needed."""
 
+ArrivalArrays: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int8], CodeArray]
+"""Relations, signs and rows, as `Arrivals` names them."""
+
 
 class YieldIndex:
     """One data index for each constrained column, shared by all rules, which meet in its entries."""
@@ -51,6 +55,7 @@ class YieldIndex:
         self.tables = empty_tables(1)
         self.known = known_relations(0, 1)
         self._is_stale = True
+        self._take_one: Callable[..., tuple[int, int]] | None = None
         self._to_index: set[int] = set()
         self._statistics = np.zeros((0, join.STATISTICS), np.int64)
         self._prepare()
@@ -61,7 +66,7 @@ class YieldIndex:
             self.relations[schema.relation] = len(self.relations)
             self.schemas.append(schema)
             self._make_place(schema.arity)
-            self._is_stale = True
+            self._outdate()
         return self.relations[schema.relation]
 
     def add_rule(self, rule: WatchRule) -> int:
@@ -79,13 +84,13 @@ class YieldIndex:
         self.rules.append(rule)
         self._to_index |= {self.relations[name] for name in rule.relations}
         self._statistics = np.concatenate([self._statistics, np.zeros((1, join.STATISTICS), np.int64)])
-        self._is_stale = True
+        self._outdate()
         return number
 
     def remove_rule(self, rule: int) -> None:
         """Ends a rule: tuples do not reach it any more. The columns that it constrained stay indexed."""
         self._rule_tables.remove(rule)
-        self._is_stale = True
+        self._outdate()
 
     def apply(self, arrivals: Arrivals) -> Matches:
         """The matches that begin and end with each of the arrivals, which are taken one after the other."""
@@ -93,6 +98,18 @@ class YieldIndex:
             self._refresh()
         found = self._take(arrivals.relations, arrivals.signs, arrivals.rows)
         return self._matches(found) if found else self._nothing
+
+    def apply_one(self, arrival: ArrivalArrays) -> Matches | None:
+        """The matches that begin and end with one arrival, None without any. Its arrays are whole, not parts of others.
+
+        Here a call is most of the work: what can be looked up, checked or made before is.
+        """
+        if self._take_one is None:
+            return self._apply_first(arrival)
+        reached, found = self._take_one(*self._prepared, *arrival, 0)
+        if not reached:
+            found = self._take_rest(*arrival, 0)
+        return self._matches(found) if found else None
 
     def matches(self, rule: int) -> Matches:
         """Every match of a rule that there is now."""
@@ -230,6 +247,12 @@ class YieldIndex:
         """Puts together what every arrival is given."""
         shared = (self.known, self._program, self._space, self._statistics, self._hashes)
         self._prepared = (*self.tables, *shared, self._marks, self._heads)
+        self._take_one = None
+
+    def _outdate(self) -> None:
+        """Notes that tables of rules are to be brought up to date."""
+        self._is_stale = True
+        self._take_one = None
 
     def _stored(self, relation: int) -> CodeArray:
         """The tuples of a relation."""
@@ -244,17 +267,28 @@ class YieldIndex:
                 rows = rows[rows[:, column] == self._codes.of_value(term.value, _kind(term))]
         return rows
 
+    def _apply_first(self, arrival: ArrivalArrays) -> Matches | None:
+        """As `apply_one`, where tables are new since the arrival before; the next finds its way prepared."""
+        if self._is_stale:
+            self._refresh()
+        found = self._take(*arrival)
+        if jit.is_compiled():
+            self._take_one = apply_arrivals.compiled_for((*self._prepared, *arrival, 0))
+        return self._matches(found) if found else None
+
     def _take(self, relations: npt.NDArray[np.int32], signs: npt.NDArray[np.int8], rows: CodeArray) -> int:
         """The number of matches that are written, with every table growing as it needs to."""
         if not relations.size:
             return 0
         jit.work(relations.size)
-        # Once for each tuple that arrives by itself: a third of the call would be spent in passing it on.
-        take = apply_arrivals.dispatcher if jit.is_compiled() else apply_arrivals
-        found: int
-        reached, found = take(*self._prepared, relations, signs, rows, 0)
-        if reached == relations.size:
-            return found
+        reached, found = apply_arrivals(*self._prepared, relations, signs, rows, 0)
+        return found if reached == relations.size else self._take_rest(relations, signs, rows, reached)
+
+    def _take_rest(
+        self, relations: npt.NDArray[np.int32], signs: npt.NDArray[np.int8], rows: CodeArray, reached: int
+    ) -> int:
+        """The number of matches that are written in all, when a table had to grow before the arrival `reached`."""
+        found = 0
         try:
             while reached < relations.size:
                 if self.tables.totals[totals.FOUND] == len(self._marks):

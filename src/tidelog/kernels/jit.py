@@ -57,6 +57,13 @@ class Kernel(Generic[P, R]):
             tuple(types.Array(getattr(types, form[0]), form[1], form[2]) if form else types.int64 for form in forms)
         )
 
+    def compiled_for(self, arguments: Sequence[Any]) -> Callable[P, R]:
+        """The compiled form for arguments of exactly these types. It does not look at types: that takes half of a call
+        with many arrays."""
+        typeof = _load_numba().typeof
+        entry: Callable[P, R] = self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+        return entry
+
     @property
     def dispatcher(self) -> Any:
         """The Numba form, made when first asked for."""
