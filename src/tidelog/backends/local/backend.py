@@ -138,7 +138,7 @@ class LocalBackend:
         if len(rules) == 1 and self._copies(rules[0]):
             return Derived({rules[0].id: self._store.relations[rules[0].head].count})
         self._running_ahead.begin_round()
-        codes = [(rule, self._tiers.code(rule)) for rule in rules]
+        codes = [(rule, self._tiers.code(rule)) for rule in rules if self._running_ahead.has_rows(rule)]
         if pushed := [(rule, code) for rule, code in codes if code is not None]:
             self._push(pushed, watch, derived)
         if len(pushed) < len(codes):
