@@ -131,8 +131,9 @@ class Rounds(Protocol):
     """
 
     def derive(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Derived:
-        """Runs each plan against what is stored and stages its new rows. A plan that `runs_ahead` may be run on those
-        that it has staged itself; then it does not take them up again when they are the delta."""
+        """Runs each plan against what is stored and stages its new rows. A plan may be run on those that it has
+        staged itself, if they are fewer than its `ahead_below`; then it does not take them up again when they are the
+        delta."""
         ...
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:

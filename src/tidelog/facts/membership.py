@@ -19,6 +19,7 @@ from tidelog.kernels.word_set import (
     contains_words,
     gather_words,
     insert_words,
+    most_taken,
     move_words,
     remove_words,
     spread_words,
@@ -31,6 +32,7 @@ Mask = npt.NDArray[np.bool_]
 
 _SMALLEST = 64
 _FEW_BYTES = 1 << 22
+_SMALL_TABLE = 1 << 20
 _NO_CELLS = np.zeros(0, np.int64)
 
 
@@ -138,15 +140,16 @@ class PairSet:
     @property
     def free(self) -> int:
         """How many entries can be taken before it has to grow."""
-        return self._entries.size // 2 - self._entries.size // 8 - self._used
+        return int(most_taken.python(self._entries.size // 2)) - self._used
 
     def take(self, rows: Rows, used: int) -> None:
         """Notes that `rows` were added to the arrays, of which so many entries are taken now."""
         self.count += rows.shape[0]
         self._used = used
-        self._note_ranges(rows)
-        if self._bits is None and self._bits_pay():
-            self._turn_into_bits()
+        if self._bits is None:
+            self._note_ranges(rows)
+            if self._bits_pay():
+                self._turn_into_bits()
 
     def make_room(self) -> None:
         """Makes the arrays reach further."""
@@ -210,12 +213,14 @@ class PairSet:
         return int(found)
 
     def _grow_words(self, expected: int = 0) -> None:
-        """Makes the table twice as large, or more if so many words are expected: moving them several times costs more.
+        """Makes room for more words, and for as many as are expected: moving them several times costs more.
 
         What is expected from the first few is not worth much, so it never grows more than eightfold.
         """
-        room = self._entries.size
-        while room < 4 * self._entries.size and room - room // 4 <= expected:
+        room = self._entries.size // 2
+        most = 8 * room
+        room *= 4 if self._entries.nbytes < _SMALL_TABLE else 2
+        while room < most and most_taken.python(room) <= expected:
             room *= 2
         entries = _free_entries(room)
         move_words(self._entries, entries)
@@ -227,6 +232,12 @@ class PairSet:
             ids = rows[:, column]
             largest = int(ids[0] if ids.size == 1 else ids.max(initial=0))
             self._ranges[column] = max(self._ranges[column], largest + 1)
+
+    def _note_cells(self, cells: Keys) -> None:
+        """Notes ranges that the pairs of a bit set lie in; what was taken into it was not looked at."""
+        rows, words = (np.flatnonzero(cells.any(axis=axis)) for axis in (1, 0))
+        if rows.size:
+            self._ranges = [max(self._ranges[0], int(rows[-1]) + 1), max(self._ranges[1], 64 * int(words[-1]) + 64)]
 
     def _fit_ranges(self, rows: Rows) -> None:
         """Notes the largest ids; a bit set that does not reach them becomes words again."""
@@ -250,8 +261,9 @@ class PairSet:
     def _turn_into_words(self) -> None:
         assert self._bits is not None
         cells = self._bits.view(np.int64)
+        self._note_cells(cells.reshape(-1, self._stride // 8))
         room = self._entries.size // 2
-        while room - room // 4 <= np.count_nonzero(cells):
+        while most_taken.python(room) <= np.count_nonzero(cells):
             room *= 2
         self._entries = _free_entries(room)
         self._used = int(gather_words(cells, self._stride // 8, self._entries))

@@ -10,6 +10,8 @@ from tidelog.kernels.word_rows import forget_words, lay_out_words, merge_words, 
 
 _SMALLEST = 64
 _SIZES = 32
+_FEW_WORDS = 1 << 8
+_MANY_WORDS = 1 << 20
 
 
 class WordRun:
@@ -50,8 +52,8 @@ class WordRows:
         self.starts = np.zeros(_SMALLEST, np.int32)
         self.counts = np.zeros(_SMALLEST, np.int32)
         self.sizes = np.zeros(_SMALLEST, np.int32)
-        self.words = np.zeros(_SMALLEST, np.int32)
-        self.bits = np.zeros(_SMALLEST, np.int64)
+        self.words = np.zeros(_FEW_WORDS, np.int32)
+        self.bits = np.zeros(_FEW_WORDS, np.int64)
         self._rooms = np.zeros(_SMALLEST, np.int32)
         self._left = np.full(_SIZES, -1, np.int32)
         self._tail = 0
@@ -84,11 +86,11 @@ class WordRows:
             )
 
     def _make_room(self) -> None:
-        """Makes the room for words four times as long; what is never written to takes no memory.
+        """Makes the room for words several times as long; what is never written to takes no memory.
 
         A row that moves may need more than that: then this is done again.
         """
-        size = 4 * self.words.size + _SMALLEST
+        size = (16 if self.words.size < _MANY_WORDS else 4) * self.words.size
         words, bits = np.empty(size, np.int32), np.empty(size, np.int64)
         words[: self._tail], bits[: self._tail] = self.words[: self._tail], self.bits[: self._tail]
         self.words, self.bits = words, bits

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel, prefetch
+from tidelog.kernels.jit import inlined, kernel, prefetch
 
 _BLOCK = 128
+
+_AHEAD = 8
+"""How many rows before its turn the block of a row is brought near."""
 
 
 @kernel
@@ -25,6 +28,7 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
     width = columns.size
     for i in range(start, groups.size):
         group = groups[i]
+        _look_ahead(groups, i, starts, counts, rooms, payload)
         if group < 0:
             continue
         count = counts[group]
@@ -49,6 +53,19 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
             payload[place, c] = rows[first_row + i, columns[c]] if columns[c] >= 0 else first_row + i
         counts[group] = count + 1
     return groups.size, tail
+
+
+@inlined
+def _look_ahead(groups, i, starts, counts, rooms, payload):
+    if i + 2 * _AHEAD < groups.size:
+        far = groups[i + 2 * _AHEAD]
+        if far >= 0:
+            prefetch(starts, far)
+            prefetch(counts, far)
+            prefetch(rooms, far)
+        near = groups[i + _AHEAD]
+        if near >= 0:
+            prefetch(payload, (np.int64(starts[near]) + counts[near]) * payload.shape[1])
 
 
 @kernel

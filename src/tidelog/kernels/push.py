@@ -15,7 +15,7 @@ import numpy as np
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import inlined, kernel, lowest_bit, prefetch
 from tidelog.kernels.row_table import find_rows, number_rows
-from tidelog.kernels.word_set import EMPTY, insert_words
+from tidelog.kernels.word_set import EMPTY, insert_words, most_taken
 
 FOUND, USED, WAITING, DERIVED, ROWS, ENTRIES = 0, 1, 2, 3, 4, 5
 COUNTERS = 6
@@ -76,7 +76,7 @@ def has_room(first, last_word, count, entries, cells, width, out, counters):
         return lacks(64 * np.int64(count), 0, counters)
     if width:
         return ((np.int64(first) + 1) * width <= cells.size and last_word < width) or lacks(0, 0, counters)
-    return counters[USED] + count <= entries.size // 2 - entries.size // 8 or lacks(0, count, counters)
+    return counters[USED] + count <= most_taken(entries.size // 2) or lacks(0, count, counters)
 
 
 @inlined

@@ -12,7 +12,7 @@ import numpy as np
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import fetch_or, inlined, kernel, prefetch, swap_if
 from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, write_pairs
-from tidelog.kernels.word_set import EMPTY, WORD
+from tidelog.kernels.word_set import EMPTY, WORD, most_taken
 
 _BLOCK = 128
 
@@ -75,7 +75,7 @@ def settle_shared_pairs(entries, out, waiting, counters):
     count = counters[WAITING]
     if counters[FOUND] + count >= out.size:
         return lacks(count, 0, counters)
-    limit = entries.size // 2 - entries.size // 8
+    limit = most_taken(entries.size // 2)
     places = np.empty(_BLOCK, np.int64)
     found = counters[FOUND]
     reached = 0

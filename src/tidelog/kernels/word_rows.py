@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import inlined, kernel, prefetch
+
+_AHEAD = 8
+"""How many keys before its turn the row of a key is brought near."""
 
 
 @kernel
@@ -52,6 +55,7 @@ def merge_words(
     """
     for number in range(first, keys.size):
         key = keys[number]
+        _look_ahead(keys, number, starts, counts, rooms, sizes, words, bits)
         begin = from_starts[key]
         end = begin + from_counts[key]
         missing = _words_missing(from_words, begin, end, words, starts[key], starts[key] + counts[key])
@@ -75,6 +79,19 @@ def merge_words(
         counts[key] += missing
         sizes[key] += from_sizes[key]
     return np.int64(keys.size), tail
+
+
+@inlined
+def _look_ahead(keys, number, starts, counts, rooms, sizes, words, bits):
+    if number + 2 * _AHEAD < keys.size:
+        key = keys[number + 2 * _AHEAD]
+        prefetch(starts, key)
+        prefetch(counts, key)
+        prefetch(rooms, key)
+        prefetch(sizes, key)
+        place = starts[keys[number + _AHEAD]]
+        prefetch(words, place)
+        prefetch(bits, place)
 
 
 @kernel

@@ -9,11 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.hashing import mix
-from tidelog.kernels.jit import kernel, prefetch
+from tidelog.kernels.jit import inlined, kernel, prefetch
 
 EMPTY = -1
 WORD = ~(63 << 32)
 _BLOCK = 128
+
+
+@inlined
+def most_taken(entries):
+    """Of so many entries, how many may be taken before the table should grow: with more than five in eight, most words
+    are looked for in several places."""
+    return entries // 2 + entries // 8
 
 
 @kernel
@@ -24,7 +31,7 @@ def insert_words(entries, used, keys, start, out, found):
     `out` needs room for one key more than are new.
     """
     mask = entries.size // 2 - 1
-    limit = entries.size // 2 - entries.size // 8
+    limit = most_taken(entries.size // 2)
     places = np.empty(_BLOCK, np.int64)
     at = start
     while at < keys.size:

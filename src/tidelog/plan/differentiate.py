@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from sys import maxsize
 from typing import assert_never
 
 from tidelog.plan.nodes import (
@@ -41,15 +42,16 @@ def differentiate(rule: RulePlan, recursive: frozenset[str]) -> tuple[RulePlan, 
         replace(
             rule,
             node=with_versions(rule.node, recursive, iter(versions(len(read), position))),
-            runs_ahead=read == [rule.head],
+            ahead_below=maxsize if read == [rule.head] else 0,
         )
         for position in range(len(read))
     )
 
 
-def in_step(stratum: StratumPlan) -> StratumPlan:
-    """`stratum`, none of whose rules runs ahead of the others."""
-    return replace(stratum, rounds=tuple(replace(rule, runs_ahead=False) for rule in stratum.rounds))
+def in_step(stratum: StratumPlan, but_below: int = 0) -> StratumPlan:
+    """`stratum`, none of whose rules runs ahead of the others with so many rows or more."""
+    rounds = (replace(rule, ahead_below=min(rule.ahead_below, but_below)) for rule in stratum.rounds)
+    return replace(stratum, rounds=tuple(rounds))
 
 
 def joined_scans(node: Node) -> Iterator[Scan]:

@@ -89,7 +89,7 @@ def _beside_rules(stratum: StratumPlan, closures: tuple[ClosureGroup, ...], plan
     def left(rules: tuple[RulePlan, ...]) -> tuple[RulePlan, ...]:
         others = (rule for rule in rules if rule.id not in replaced)
         return tuple(
-            replace(rule, head=edges[rule.head], runs_ahead=False) if rule.head in edges else rule for rule in others
+            replace(rule, head=edges[rule.head], ahead_below=0) if rule.head in edges else rule for rule in others
         )
 
     return StratumPlan(

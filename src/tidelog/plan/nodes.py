@@ -172,9 +172,9 @@ class RulePlan:
     kinds: Mapping[str, Kind] = field(compare=False, repr=False)
     order: tuple[int, ...] | None = None
     """The order of atoms that a `.plan` asks for, counted from 0 in text order; None leaves it to `order_joins`."""
-    runs_ahead: bool = False
-    """Whether nothing it reads changes in a round but its own head, so that what it has derived may be taken up at
-    once."""
+    ahead_below: int = 0
+    """How few rows it may have derived to take them up at once, not in the next round: 0, never, unless nothing it
+    reads changes in a round but its own head."""
 
 
 @dataclass(frozen=True, slots=True)

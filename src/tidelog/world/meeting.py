@@ -17,6 +17,9 @@ from tidelog.plan.nodes import Join, Plan, Project, RulePlan, Scan, StratumPlan,
 from tidelog.plan.optimize import optimize
 from tidelog.span import NOWHERE
 
+FEW_ROWS = 1 << 7
+"""New rows of a side that cost less than having the other side take its turn."""
+
 WORTH_A_LOOK = 1 << 14
 """Where the sizes of both sides multiplied are less, going on costs no more than looking whether they have met."""
 
@@ -41,7 +44,7 @@ def search_of(ends: BothEnds) -> Search:
     first_steps = tuple(lower_rule(rule, ends.checked.schemas) for rule in ends.first_steps)
     plan = optimize(lower(ends.checked))
     # The side that has fewer new rows takes the next step.
-    plan = replace(plan, strata=tuple(map(in_step, plan.strata)))
+    plan = replace(plan, strata=tuple(in_step(stratum, FEW_ROWS) for stratum in plan.strata))
     return Search(ends, plan, first_steps, meeting)
 
 

@@ -109,6 +109,24 @@ def test_pairs_with_growing_ranges(shapes):
         checked.ask([*checked.known, (firsts, seconds), (0, seconds), (firsts, 0)])
 
 
+def test_pairs_pushed_into_bits_are_kept_when_these_reach_further():
+    held = PairSet()
+    pairs = [(one, other) for one in range(100) for other in range(40)]
+    held.add(rows_array(pairs, 2), np.empty((len(pairs) + 1, 2), np.int32), 0)
+    assert held.is_bits
+    _, cells, width = held.arrays
+    pushed = (105, 60)  # beyond all ids seen so far, within reach of the bits
+    cells[pushed[0] * width] |= np.int64(1) << pushed[1]
+    held.take(rows_array([pushed], 2), held.used)
+    held.make_room()
+    assert not held.is_bits
+    further = (200, 200)
+    held.add(rows_array([further], 2), np.empty((2, 2), np.int32), 0)
+    asked = [*pairs, pushed, further, (105, 61), (104, 60)]
+    assert held.contains(rows_array(asked, 2)).tolist() == [each in {*pairs, pushed, further} for each in asked]
+    assert held.is_bits
+
+
 @widths
 def test_an_empty_batch_changes_nothing(width):
     checked = Checked(width)

@@ -73,11 +73,11 @@ def test_a_run_of_neighbours_shares_words(size):
 
 
 def test_a_table_that_should_grow_stops_before_the_key_that_needs_it():
-    keys = packed([(first, 0) for first in range(4)])
-    entries, out = empty_table(4), np.empty(5, np.int64)
-    assert run_both(insert_words, entries, 0, keys, 0, out, 0) == (3, 3, 3)
-    more_of_known_words = packed([(first, 1) for first in range(3)])
-    assert run_both(insert_words, entries, 3, more_of_known_words, 0, out, 0) == (3, 3, 3)
+    keys = packed([(first, 0) for first in range(8)])
+    entries, out = empty_table(8), np.empty(9, np.int64)
+    assert run_both(insert_words, entries, 0, keys, 0, out, 0) == (5, 5, 5)
+    more_of_known_words = packed([(first, 1) for first in range(5)])
+    assert run_both(insert_words, entries, 5, more_of_known_words, 0, out, 0) == (5, 5, 5)
 
 
 def test_many_words_survive_growth():

@@ -119,4 +119,4 @@ def test_a_rule_that_reads_its_head_twice_or_another_relation_of_its_stratum_wai
     p(x, z) :- p(x, y), q(y, z).
     """
     rules = planned(text).strata[-1].rounds
-    assert {rule.text.strip() for rule in rules if rule.runs_ahead} == {"p(x, z) :- p(x, y), e(y, z)."}
+    assert {rule.text.strip() for rule in rules if rule.ahead_below} == {"p(x, z) :- p(x, y), e(y, z)."}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter, process_time, thread_time
@@ -15,9 +15,10 @@ import pyarrow as pa
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import catch_up
+from tidelog.backends.local.paths import Window, path_of
 from tidelog.backends.local.profile import Count, Profile
 from tidelog.backends.local.pushing import PushedCode
-from tidelog.backends.local.running_ahead import RunningAhead, Window
+from tidelog.backends.local.running_ahead import RunningAhead
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
@@ -137,7 +138,7 @@ class LocalBackend:
         if len(rules) == 1 and self._copies(rules[0]):
             return Derived({rules[0].id: self._store.relations[rules[0].head].count})
         self._running_ahead.begin_round()
-        codes = [(rule, self._tiers.code(rule)) for rule in rules]
+        codes = [(rule, self._tiers.code(rule)) for rule in rules if self._running_ahead.has_rows(rule)]
         if pushed := [(rule, code) for rule, code in codes if code is not None]:
             self._push(pushed, watch, derived)
         if len(pushed) < len(codes):
@@ -155,8 +156,9 @@ class LocalBackend:
                 shared.append(SharedRule(code, evaluation, in_batch, code.rows_to_start_from(evaluation)))
                 continue
             with self._measured(rule, Tier.PUSH) as measured:
-                if rule.runs_ahead and code.rule.start == RowsOf(rule.head, Version.DELTA):
-                    measured.derived = self._running_ahead.run(rule, partial(self._push_window, code, evaluation))
+                if rule.ahead_below and code.rule.start == RowsOf(rule.head, Version.DELTA):
+                    push = partial(self._push_window, code, evaluation)
+                    measured.derived = self._run_ahead(rule, push, watch)
                 else:
                     measured.derived = code.run(evaluation, in_batch)
             derived[rule.id] = derived.get(rule.id, 0) + measured.derived
@@ -179,20 +181,28 @@ class LocalBackend:
             body = self._body(rule)
             body.catch_up(evaluation)
             body.prepare(evaluation)
-            runs_ahead = rule.runs_ahead and self._jobs == 1 and body.starts_from_delta_of(rule.head)
+            runs_ahead = rule.ahead_below > 0 and self._jobs == 1 and body.starts_from_delta_of(rule.head)
             tasks.append(Task(body, self._store.relations[rule.head], evaluation, runs_ahead))
         ahead, others = ([task for task in tasks if task.runs_ahead is each] for each in (True, False))
         for some in (*([task] for task in ahead), *self._measurable(others)):
             with self._measured(some[0].evaluation.rule, Tier.VECTORISED) as measured:
                 if some[0].runs_ahead:
-                    run = partial(self._run_window, some[0], watch, derived)
-                    measured.derived = self._running_ahead.run(some[0].evaluation.rule, run)
+                    measured.derived = self._run_task_ahead(some[0], watch, derived)
                 else:
                     measured.derived = self._run_tasks(some, watch, derived)
 
-    def _run_window(self, task: Task, watch: Watch, derived: dict[int, int], window: Window) -> int:
+    def _run_task_ahead(self, task: Task, watch: Watch, derived: dict[int, int]) -> int:
+        rule = task.evaluation.rule
+        total = self._run_ahead(rule, partial(self._run_window, task, watch), watch)
+        derived[rule.id] = derived.get(rule.id, 0) + total
+        return total
+
+    def _run_ahead(self, rule: RulePlan, derive_from: Callable[[Window], int], watch: Watch) -> int:
+        return self._running_ahead.run(rule, derive_from, path_of(rule, self._body(rule), self._store), watch)
+
+    def _run_window(self, task: Task, watch: Watch, window: Window) -> int:
         task.evaluation.window = window
-        return self._run_tasks([task], watch, derived)
+        return self._run_tasks([task], watch, {})
 
     def _run_tasks(self, tasks: Sequence[Task], watch: Watch, derived: dict[int, int]) -> int:
         total = 0

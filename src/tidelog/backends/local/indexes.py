@@ -25,6 +25,7 @@ from tidelog.plan.nodes import Version
 Positions = npt.NDArray[np.int64]
 
 _TAIL = 1 << 10
+_MANY = 1 << 20
 
 ROW_NUMBER = -1
 """The column of an index that holds the number of the row."""
@@ -178,12 +179,12 @@ class Index:
             self._rooms, self._olds = self._counts.copy(), self._counts.copy()
 
     def _make_room(self) -> None:
-        """Makes the payload four times as long; what is never written to takes no memory.
+        """Makes the payload several times as long; what is never written to takes no memory.
 
         A block that moves may need more than that: then this is done again.
         """
         rows = self._payload.shape[0]
-        target = np.empty((4 * rows + _TAIL, self._columns.size), np.int32)
+        target = np.empty(((16 if rows < _MANY else 4) * rows + _TAIL, self._columns.size), np.int32)
         target[: self._tail] = self._payload[: self._tail]
         self._payload = target
 

@@ -23,10 +23,10 @@ from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
 
 _WORTH_SHARING = 1 << 15
-"""Rows to be derived in a round, below which one thread does the work."""
+"""Rows to start from and to be derived in a round, below which one thread does the work."""
 
 _LEAST = 1 << 12
-"""Rows to be derived in one piece."""
+"""Rows to start from and to be derived in one piece."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Piece:
 
 def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation], team: Team) -> None:
     """Stages what the rules derive, and notes in each how many rows, known ones included."""
-    jobs = team.jobs if sum(rule.total * rule.code.fan_out for rule in rules) > _WORTH_SHARING else 1
+    jobs = team.jobs if sum(rule.total * (1 + rule.code.fan_out) for rule in rules) > _WORTH_SHARING else 1
     rooms = {name: RowRoom(relations[name]) for name in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
     for room in rooms.values():
         room.relation.settle()
@@ -164,7 +164,7 @@ class _Queue:
     def _size(self, rule: SharedRule) -> int:
         if self._jobs == 1:
             return rule.code.chunk
-        fair = max(rule.total // (8 * self._jobs), int(_LEAST / max(rule.code.fan_out, 1 / _LEAST)))
+        fair = max(rule.total // (8 * self._jobs), int(_LEAST / (1 + rule.code.fan_out)))
         return max(1, min(rule.code.chunk, fair))
 
     def pause(self) -> None:

@@ -71,7 +71,8 @@ def search(start: Prefix, estimator: Estimator) -> Prefix:
             for position in candidates(prefix, estimator):
                 reached = estimator.step(prefix, position)
                 key = chosen | {position}
-                following[key] = cheaper(following.get(key, reached), reached, estimator)
+                known = following.get(key)
+                following[key] = reached if known is None else cheaper(known, reached, estimator)
         level = following
     return next(iter(level.values()))
 
