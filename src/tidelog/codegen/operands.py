@@ -171,11 +171,15 @@ class PushedRule:
     Its parameters are those of `operands`, then `begin` and `end`: which rows of `start` to take. It returns `end`, or
     the number of the row at which it stopped because something had no room: it is to be called again from there. A
     result below 0 is the complement of the number of a row for which an expression has no value.
+
+    Where it `keeps_first`, each row to start from has the first id of all pairs that follow from it. Then `part` and
+    `parts` come last: it takes only rows whose id belongs to that part of so many.
     """
 
     source: str
     operands: tuple[Operand, ...]
     start: RowsOf | ChangedKeys
+    keeps_first: bool = False
 
     @property
     def gives_ids(self) -> bool:
@@ -185,7 +189,8 @@ class PushedRule:
     @property
     def forms(self) -> list[Form]:
         """The forms of all arguments."""
-        return [form for operand in self.operands for form in operand.parts.values()] + [NUMBER, NUMBER]
+        numbers = [NUMBER] * (4 if self.keeps_first else 2)
+        return [form for operand in self.operands for form in operand.parts.values()] + numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ class _Generator:
         self._parts = parts_of(rule.node.input)
         self._surroundings = surroundings
         self._sharing = sharing
+        self._pushing = sharing.value
         self._writer = Writer()
         self._terms = Terms(self._writer, rule.kinds)
         self._sink = Sink(rule.head, surroundings.width(rule.head))
@@ -76,19 +77,33 @@ class _Generator:
         if not self._surroundings.is_stored(self._rule.head):
             raise Unsayable("a head that is kept as a closure")
         start = self._start()
+        keeps_first = self._takes_its_part()
         for number, part in enumerate(self._parts[1:], start=1):
             self._open_loops(names_of(part))
             self._part(part, self._parts[number + 1 :])
         self._open_loops(frozenset(name for term in self._head for name in names_in(term)))
         self._emit()
-        return self._finished(start)
+        return self._finished(start, keeps_first=keeps_first)
 
-    def _finished(self, start: RowsOf | ChangedKeys) -> PushedRule:
+    def _takes_its_part(self) -> bool:
+        """Where threads share the work and the rows to start from have the first id of a pair of the head: goes on only
+        for ids that belong to the thread."""
+        first = self._head[0] if self._head else None
+        if self._sharing is Sharing.ALONE or self._sink.width != 2 or not isinstance(first, Variable):
+            return False
+        if first.name not in self._atoms.bound:
+            return False
+        self._pushing = "own"
+        self._writer.open(f"if {self._writer.call('is_of_part', self._writer.variable(first.name), 'part', 'parts')}:")
+        return True
+
+    def _finished(self, start: RowsOf | ChangedKeys, *, keeps_first: bool) -> PushedRule:
         writer = self._writer
         names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
-        heading = [f"def push({', '.join([*names, 'begin', 'end'])}):", f"    {_as_text(self._rule)!r}"]
+        names += ["begin", "end", *(("part", "parts") if keeps_first else ())]
+        heading = [f"def push({', '.join(names)}):", f"    {_as_text(self._rule)!r}"]
         source = "\n".join([*heading, *writer.lines, "    return end", ""])
-        return PushedRule(source, tuple(writer.operands), start)
+        return PushedRule(source, tuple(writer.operands), start, keeps_first)
 
     def _start(self) -> RowsOf | ChangedKeys:
         """Writes the outermost loop; what it runs over."""
@@ -333,9 +348,9 @@ class _Generator:
         texts = [self._terms.identity(term) for term in self._head]
         sink = self._writer.operand(self._sink)
         if self._sink.width == 1:
-            self._stop_unless(self._writer.call(f"{self._sharing.value}_id", *(texts or ["0"]), *sink))
+            self._stop_unless(self._writer.call(f"{self._pushing}_id", *(texts or ["0"]), *sink))
         elif self._sink.width == 2:
-            self._stop_unless(self._writer.call(f"{self._sharing.value}_pair", *texts, *sink))
+            self._stop_unless(self._writer.call(f"{self._pushing}_pair", *texts, *sink, *self._parts_of_ids()))
         else:
             waiting, counters = sink[2], sink[-1]
             settle = self._writer.call("settle_rows", *sink)
@@ -346,13 +361,17 @@ class _Generator:
             self._writer.line(f"{counters}[WAITING] += 1")
             self._writer.line(f"{counters}[DERIVED] += 1")
 
+    def _parts_of_ids(self) -> tuple[str, ...]:
+        """The last argument of what pushes pairs whose first id belongs to one thread."""
+        return ("parts",) if self._pushing == "own" else ()
+
     def _emit_words(self, pushed: _Pushed) -> None:
         first = self._terms.identity(self._head[0])
         entries, cells, width, out, _, counters = self._writer.operand(self._sink)
         starts, counts, sizes, words, bits = self._writer.operand(pushed.words)
         row = (first, words, bits, f"{starts}[{pushed.key}]", f"{counts}[{pushed.key}]")
         sink = (entries, cells, width, out, counters)
-        self._stop_unless(self._writer.call(f"{self._sharing.value}_words", *row, *sink))
+        self._stop_unless(self._writer.call(f"{self._pushing}_words", *row, *sink, *self._parts_of_ids()))
         self._writer.line(f"{counters}[DERIVED] += {sizes}[{pushed.key}]")
 
     def _stop_unless(self, call: str) -> None:

@@ -79,7 +79,7 @@ class Writer:
         return name
 
 
-RESERVED = frozenset({*kwlist, *NAMESPACE, "begin", "end", "row", "range"})
+RESERVED = frozenset({*kwlist, *NAMESPACE, "begin", "end", "part", "parts", "row", "range"})
 
 
 def parameters(operand: Operand, stem: str) -> tuple[str, ...]:

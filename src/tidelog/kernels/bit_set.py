@@ -89,16 +89,10 @@ def contains_ids(seen, ids, result):
 
 
 @kernel
-def count_different(rows, column, start, seen):
-    """Marks the ids of a column, from row `start` on, in `seen`: (row reached, how many were not marked).
-
-    `seen` has a byte for each id; it stops at one that this does not reach to.
-    """
+def count_different(ids, seen):
+    """Marks ids in `seen`, which has a byte for each; how many were not marked."""
     found = 0
-    for i in range(start, rows.shape[0]):
-        identity = rows[i, column]
-        if identity >= seen.size:
-            return i, found
-        found += seen[identity] == 0
-        seen[identity] = 1
-    return rows.shape[0], found
+    for i in range(ids.size):
+        found += seen[ids[i]] == 0
+        seen[ids[i]] = 1
+    return found

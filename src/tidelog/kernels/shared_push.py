@@ -1,8 +1,9 @@
 """As `push`, into a set to which several threads push at the same time.
 
 What is new to the set is new to one thread only: a bit is set, and an entry taken, in one step that no other thread can
-come between. The set itself stays where it is meanwhile: counters[USED] begins so high that each thread has its part of
-the free entries, and rows and counters are a thread's own.
+come between; or, where the pairs of a first id come from one thread only, in plain steps. The set itself stays where it
+is meanwhile: counters[USED] begins so high that each thread has its part of the free entries, and rows and counters are
+a thread's own.
 """
 
 from __future__ import annotations
@@ -11,10 +12,38 @@ import numpy as np
 
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import fetch_or, inlined, kernel, prefetch, swap_if
-from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, write_pairs
+from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, push_pair, push_words, write_pairs
 from tidelog.kernels.word_set import EMPTY, WORD, most_taken
 
 _BLOCK = 128
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_NEIGHBOURS = np.uint64(3)
+"""Eight ids that lie side by side belong to one thread: the bits of short rows share lines of the cache."""
+
+
+@inlined
+def is_of_part(first, part, parts):
+    """Whether an id belongs to that part of so many."""
+    spread = ((np.uint64(first) >> _NEIGHBOURS) * _SPREAD) >> _HALF
+    return np.int64((spread * np.uint64(parts)) >> _HALF) == part
+
+
+@inlined
+def own_words(first, words, bits, begin, count, entries, cells, width, out, counters, parts):
+    """As `share_words`; with several `parts`, no other thread has pairs of `first`: then their bits need no care."""
+    if width and parts > 1:
+        return push_words(first, words, bits, begin, count, entries, cells, width, out, counters)
+    return share_words(first, words, bits, begin, count, entries, cells, width, out, counters)
+
+
+@inlined
+def own_pair(first, second, entries, cells, width, out, waiting, counters, parts):
+    """As `share_pair`; with several `parts`, no other thread has pairs of `first`: then their bits need no care."""
+    if width and parts > 1:
+        return push_pair(first, second, entries, cells, width, out, waiting, counters)
+    return share_pair(first, second, entries, cells, width, out, waiting, counters)
 
 
 @inlined

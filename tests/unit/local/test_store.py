@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tidelog.backends.local import store as store_file
-from tidelog.backends.local.store import Store
+from tidelog.backends.local.store import Store, different_ids
 from tidelog.facts.fact_set import FactSet
 from tidelog.plan.nodes import Version
 from tidelog.schema import Attribute, Kind, Schema
@@ -83,6 +84,17 @@ def test_distinct_counts_values_and_is_never_less_than_one():
     assert store.distinct("edge", (0,)) == 3
     assert store.distinct("edge", (1,)) == 12
     assert store.distinct("edge", (0, 1)) == 12
+
+
+@pytest.mark.parametrize("ids", [7, 1_000, 30_000, 200_000])
+def test_different_ids_of_many_rows_are_guessed_from_some(ids):
+    rows = np.random.default_rng(ids).integers(0, ids, (300_000, 1), np.int32)
+    assert different_ids(rows, 0) == pytest.approx(np.unique(rows).size, rel=0.35)
+
+
+def test_ids_that_are_all_different_are_guessed_to_be():
+    rows = np.arange(400_000, dtype=np.int32).reshape(-1, 2)
+    assert different_ids(rows, 0) == pytest.approx(200_000, rel=0.15)
 
 
 def test_distinct_of_several_columns_is_exact_where_there_is_an_index():

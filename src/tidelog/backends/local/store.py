@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from math import expm1, sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from tidelog.backends.local.closed import ClosedIndex, ClosedTable
 from tidelog.backends.local.indexes import Index
@@ -23,6 +25,9 @@ from tidelog.schema import Kind, Schema
 _MANY_AGES = 2**30
 _SHORT_BLOCK = 64
 
+_SAMPLE = 1 << 13
+"""Rows that are looked at to guess how many different ids a column has."""
+
 
 class Store:
     """The relations of a program. It is also the `Statistics` of the local backend."""
@@ -39,7 +44,7 @@ class Store:
         self._word_indexes: dict[tuple[str, int], WordIndex] = {}
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
-        self._distinct: dict[tuple[str, int], DifferentIds] = {}
+        self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
@@ -222,32 +227,40 @@ class Store:
         return max(1, min(combinations, self.relations[relation].size))
 
     def _distinct_in(self, relation: str, column: int) -> int:
-        """How many different values a column has; what came since is counted when the relation has grown by half."""
-        stored = self.relations[relation]
-        counted = self._distinct.get((relation, column))
-        if counted is None or stored.stored < counted.rows:
-            counted = self._distinct[relation, column] = DifferentIds()
-        if stored.stored > counted.rows + counted.rows // 2:
-            jit.work(stored.stored - counted.rows)
-            counted.take(stored.rows[counted.rows : stored.stored], column)
-        return max(1, counted.count)
+        """How many different values a column has, counted again when the relation has grown by half."""
+        stored = self.relations[relation].stored
+        counted, rows = self._distinct.get((relation, column), (0, 0))
+        if stored < rows or stored > rows + rows // 2:
+            counted = different_ids(self.relations[relation].rows[:stored], column)
+            self._distinct[relation, column] = counted, stored
+        return max(1, counted)
 
 
-class DifferentIds:
-    """How many different ids stand in the first `rows` rows of a column."""
+def different_ids(rows: Rows, column: int) -> int:
+    """How many different ids a column has: counted, or guessed from some of many rows as if ids were spread evenly."""
+    count = rows.shape[0]
+    if count <= 2 * _SAMPLE:
+        return _counted(rows[:, column])
+    drawn = np.random.default_rng(count).integers(0, count, _SAMPLE)
+    return different_in_all(_counted(rows[drawn, column]), _SAMPLE, count)
 
-    def __init__(self) -> None:
-        self.rows = self.count = 0
-        self._seen = np.zeros(0, np.uint8)
 
-    def take(self, rows: Rows, column: int) -> None:
-        """Counts the ids of the rows behind those counted so far."""
-        reached = 0
-        while True:
-            reached, found = count_different(rows, column, reached, self._seen)
-            self.count += int(found)
-            if reached == rows.shape[0]:
-                break
-            reach = max(2 * self._seen.size, int(rows[reached, column]) + 1)
-            self._seen = np.concatenate([self._seen, np.zeros(reach - self._seen.size, np.uint8)])
-        self.rows += rows.shape[0]
+def _counted(ids: npt.NDArray[np.int32]) -> int:
+    jit.work(ids.size)
+    seen = np.zeros(int(ids.max(initial=-1)) + 1, np.uint8)
+    return int(count_different(np.ascontiguousarray(ids), seen))
+
+
+def different_in_all(found: int, drawn: int, most: int) -> int:
+    """How many different ids there are, at most `most`, if that many draws found so many and all were as likely.
+
+    Of n ids, they are expected to find n · (1 - exp(-drawn / n)).
+    """
+    low, high = float(found), float(most)
+    for _ in range(40):
+        ids = sqrt(low * high)
+        if -ids * expm1(-drawn / ids) < found:
+            low = ids
+        else:
+            high = ids
+    return round(high)

@@ -3,6 +3,9 @@
 Rows that a rule reads do not change in a round, and the sets of the heads are shared: so a piece of any rule may run
 beside any other, and threads are called together once for a round. Whenever a set has no room, all of them stop until
 it has.
+
+Where all rules of a head keep the first id of the rows that they start from, each thread has its part of these ids and
+looks at all rows for them: no other thread writes where it does.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from tidelog.backends.local.operands import bind, identify_constants
 from tidelog.backends.local.pushing import PushedCode, Vectorised
 from tidelog.backends.local.shares import RowRoom, Share, gather
 from tidelog.backends.local.team import Team
+from tidelog.facts.membership import PairSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
 
@@ -31,22 +35,27 @@ _LEAST = 1 << 12
 
 @dataclass(slots=True)
 class SharedRule:
-    """A rule that threads run in this round: how far the rows to start from were given out, and what came of them."""
+    """A rule that threads run in this round: how far the rows to start from were given out, and what came of them.
+
+    Its ids may be divided into `parts`, one for each thread: then each of these is given all rows.
+    """
 
     code: PushedCode
     evaluation: Evaluation
     in_batch: Vectorised
     total: int
-    given: int = 0
+    parts: int = 1
+    given: list[int] = field(default_factory=lambda: [0])
     derived: int = 0
     failed: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Piece:
-    """Some of the rows that a rule starts from."""
+    """Some of the rows that a rule starts from, for one part of its ids."""
 
     rule: SharedRule
+    part: int
     begin: int
     end: int
 
@@ -59,8 +68,10 @@ def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation]
         room.relation.settle()
     for rule in rules:
         identify_constants(rule.code.rule.operands, rule.evaluation.store)
+    if jobs > 1:
+        _divide(rules, rooms, jobs)
     queue = _Queue(rules, jobs)
-    workers = [_Worker({name: Share(room, jobs) for name, room in rooms.items()}) for _ in range(jobs)]
+    workers = [_Worker(number, {name: Share(room, jobs) for name, room in rooms.items()}) for number in range(jobs)]
     work = partial(_push_pieces, queue=queue)
     # What is not compiled is no single step for other threads: then one share is run after the other.
     run_all = team.map if jit.is_compiled() else map
@@ -81,10 +92,21 @@ def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation]
             rule.in_batch(row, row + 1)
 
 
+def _divide(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], jobs: int) -> None:
+    """Divides the ids of heads that have a bit for each pair, if all rules keep the first id."""
+    for head, room in rooms.items():
+        of_head = [rule for rule in rules if rule.evaluation.rule.head == head]
+        held = room.relation.membership
+        if isinstance(held, PairSet) and held.is_bits and all(rule.code.rule.keeps_first for rule in of_head):
+            for rule in of_head:
+                rule.parts, rule.given = jobs, [0] * jobs
+
+
 class _Worker:
     """What one thread has: a share of each head, and the piece at which it had to stop."""
 
-    def __init__(self, shares: dict[str, Share]) -> None:
+    def __init__(self, number: int, shares: dict[str, Share]) -> None:
+        self.number = number
         self.shares = shares
         self.left: Piece | None = None
         self.derived: dict[int, int] = {}
@@ -94,7 +116,7 @@ def _push_pieces(worker: _Worker, queue: _Queue) -> bool:
     """Pushes until nothing is left or a set has no room; whether it had room."""
     try:
         arguments: tuple[SharedRule | None, list[Any]] = (None, [])
-        for piece in queue.after(worker.left):
+        for piece in queue.after(worker.left, worker.number):
             worker.left = piece
             share = worker.shares[piece.rule.evaluation.rule.head]
             if arguments[0] is not piece.rule:
@@ -122,7 +144,8 @@ def _bound(rule: SharedRule, share: Share) -> list[Any]:
 def _push_on(piece: Piece, share: Share, arguments: Iterable[Any], worker: _Worker) -> None:
     """Pushes what follows from the rows of a piece, up to where it has to stop."""
     rule = piece.rule
-    reached = int(rule.code.kernel(*arguments, piece.begin, piece.end))
+    parts = (piece.part, rule.parts) if rule.code.rule.keeps_first else ()
+    reached = int(rule.code.kernel(*arguments, piece.begin, piece.end, *parts))
     derived = share.derived()
     worker.derived[id(rule)] = worker.derived.get(id(rule), 0) + derived
     rule.evaluation.watch(rule.evaluation.rule, derived)
@@ -137,28 +160,30 @@ class _Queue:
     enough to be watched and shared. Threads may take pieces at the same time."""
 
     def __init__(self, rules: Sequence[SharedRule], jobs: int) -> None:
-        self._rules = list(reversed(rules))
+        self._rules = [list(reversed(rules)) for _ in range(jobs)]
         self._jobs = jobs
         self._is_paused = False
         self._lock = Lock()
 
-    def after(self, piece: Piece | None) -> Iterator[Piece]:
-        """A piece, then others until there are none."""
-        while piece := piece or self._take():
+    def after(self, piece: Piece | None, thread: int) -> Iterator[Piece]:
+        """A piece, then others for that thread until there are none."""
+        while piece := piece or self._take(thread):
             started, rows = perf_counter(), piece.end - piece.begin
             yield piece
             piece.rule.code.learn(rows, perf_counter() - started)
             piece = None
 
-    def _take(self) -> Piece | None:
+    def _take(self, thread: int) -> Piece | None:
         with self._lock:
-            while self._rules and not self._is_paused:
-                rule = self._rules[-1]
-                begin = rule.given
+            rules = self._rules[thread]
+            while rules and not self._is_paused:
+                rule = rules[-1]
+                part = thread % rule.parts
+                begin = rule.given[part]
                 if begin < rule.total:
-                    rule.given = min(rule.total, begin + self._size(rule))
-                    return Piece(rule, begin, rule.given)
-                self._rules.pop()
+                    rule.given[part] = min(rule.total, begin + self._size(rule))
+                    return Piece(rule, part, begin, rule.given[part])
+                rules.pop()
             return None
 
     def _size(self, rule: SharedRule) -> int:
@@ -178,4 +203,5 @@ class _Queue:
     def stop(self) -> None:
         """Gives out no more pieces."""
         with self._lock:
-            self._rules.clear()
+            for rules in self._rules:
+                rules.clear()
