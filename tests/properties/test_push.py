@@ -21,6 +21,7 @@ from test_cases import is_expected
 from tidelog import Maintenance, Tier
 from tidelog.backends.local import pushing, shares, sinks, together
 from tidelog.errors import EvaluationError
+from tidelog.facts.membership import PairSet
 from unit.kernels.forms import tier
 
 PUSH = Variant("push", {"tier": Tier.PUSH, "maintenance": Maintenance(modules=False)})
@@ -45,6 +46,14 @@ def test_threads_that_push_give_the_rows_of_the_oracle(sample: Sample) -> None:
     short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
     with mock.patch.object(together, "_WORTH_SHARING", 0), short:
         assert by_engine(checked, sample.facts, jobs=2, **PUSH.options) == by_oracle(checked, sample.facts)
+
+
+@given(programs())
+def test_threads_that_push_into_bits_give_the_rows_of_the_oracle(sample: Sample) -> None:
+    checked = checked_program(sample.text)
+    at_once = mock.patch.object(PairSet, "_bits_pay", return_value=True)
+    with mock.patch.object(together, "_WORTH_SHARING", 0), mock.patch.object(shares, "_STRETCH", 1), at_once:
+        assert by_engine(checked, sample.facts, jobs=3, **PUSH.options) == by_oracle(checked, sample.facts)
 
 
 @settings(max_examples=pairs(share=5))

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tidelog
+from tidelog import Maintenance, Tier
+from tidelog.backends.local import together
 from tidelog.backends.local.shares import RowRoom, Share, close_gaps, gather
+from tidelog.backends.local.together import _divide
 from tidelog.facts.relation import Relation
 from tidelog.facts.word_rows import WordRun
 from tidelog.kernels.jit import kernel
-from tidelog.kernels.shared_push import share_id, share_pair, share_words
+from tidelog.kernels.shared_push import is_of_part, share_id, share_pair, share_words
 from unit.kernels.forms import CAN_COMPILE, tier
 
 THREADS = 2
@@ -110,6 +115,37 @@ def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
     assert len(found) == len(set(found))
     assert set(found) == {tuple(row) for row in np.concatenate([known, *given_rows])[:, :width].tolist()}
     assert {tuple(row) for row in relation.rows[:before].tolist()} == {tuple(row) for row in known[:, :width].tolist()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_divided"), [("p(x, z) :- p(x, y), e(y, z).", True), ("p(x, z) :- e(x, y), p(y, z).", False)]
+)
+def test_threads_own_first_ids_where_all_rules_of_a_head_keep_them(rule: str, is_divided: bool) -> None:
+    text = f".decl e(x: number, y: number)\n.decl p(x: number, y: number)\np(x, y) :- e(x, y).\n{rule}"
+    edges = [(number, (number * 7 + step) % 300) for number in range(300) for step in (1, 2, 5)]
+    divided = []
+
+    def divide(rules: Any, rooms: Any, jobs: int) -> None:
+        _divide(rules, rooms, jobs)
+        divided.extend(rule.parts for rule in rules)
+
+    shared = patch.multiple(together, _WORTH_SHARING=0, _divide=divide)
+    with shared, tidelog.open(text, jobs=3, tier=Tier.PUSH, maintenance=Maintenance(modules=False)) as session:
+        session.insert("e", edges)
+        found = sorted(session["p"].rows())
+    with tidelog.open(text) as session:
+        session.insert("e", edges)
+        assert found == sorted(session["p"].rows())
+    assert (3 in divided) is is_divided
+
+
+def test_each_id_belongs_to_one_part() -> None:
+    for parts in (1, 2, 3, 8):
+        with np.errstate(over="ignore"):
+            owners = [[part for part in range(parts) if is_of_part.python(id_, part, parts)] for id_ in range(2_000)]
+        assert all(len(owner) == 1 for owner in owners)
+        sizes = [owners.count([part]) for part in range(parts)]
+        assert min(sizes) > 2_000 / parts / 2
 
 
 @given(sizes=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8), begin=st.integers(0, 3))

@@ -18,7 +18,7 @@ from tidelog.facts.relation import Relation
 from tidelog.kernels.push import COUNTERS, DERIVED, ENTRIES, FOUND, ROWS, USED, WAITING, WAITING_ROOM
 from tidelog.kernels.shared_push import settle_shared_pairs
 
-_STRETCH = 1 << 14
+_STRETCH = 1 << 16
 """Rows that a thread gets room for at a time. What is never written to takes no memory."""
 
 _LINES = 16

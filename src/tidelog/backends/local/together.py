@@ -29,8 +29,11 @@ from tidelog.kernels import jit
 _WORTH_SHARING = 1 << 15
 """Rows to start from and to be derived in a round, below which one thread does the work."""
 
-_LEAST = 1 << 12
-"""Rows to start from and to be derived in one piece."""
+_LEAST = 1 << 14
+"""Rows to start from and to be derived in one piece: a call costs as much as some thousand."""
+
+_SHARE = 4
+"""A thread takes this part of what would be its own, if the work that is left were shared out evenly."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,11 @@ class SharedRule:
     derived: int = 0
     failed: list[int] = field(default_factory=list)
 
+    @property
+    def work(self) -> float:
+        """Rows to read and to derive for each row to start from, on average."""
+        return (1 + self.code.fan_out) / self.parts
+
 
 @dataclass(slots=True)
 class Piece:
@@ -62,7 +70,7 @@ class Piece:
 
 def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation], team: Team) -> None:
     """Stages what the rules derive, and notes in each how many rows, known ones included."""
-    jobs = team.jobs if sum(rule.total * (1 + rule.code.fan_out) for rule in rules) > _WORTH_SHARING else 1
+    jobs = team.jobs if sum(rule.total * rule.work for rule in rules) > _WORTH_SHARING else 1
     rooms = {name: RowRoom(relations[name]) for name in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
     for room in rooms.values():
         room.relation.settle()
@@ -157,10 +165,12 @@ def _push_on(piece: Piece, share: Share, arguments: Iterable[Any], worker: _Work
 
 class _Queue:
     """The pieces of all rules, those of one rule after those of another: long enough that a call costs nothing, short
-    enough to be watched and shared. Threads may take pieces at the same time."""
+    enough to be watched, and shorter towards the end, so that threads end together. They may take pieces at the same
+    time."""
 
     def __init__(self, rules: Sequence[SharedRule], jobs: int) -> None:
         self._rules = [list(reversed(rules)) for _ in range(jobs)]
+        self._left = sum(rule.total * rule.parts * rule.work for rule in rules)
         self._jobs = jobs
         self._is_paused = False
         self._lock = Lock()
@@ -181,16 +191,17 @@ class _Queue:
                 part = thread % rule.parts
                 begin = rule.given[part]
                 if begin < rule.total:
-                    rule.given[part] = min(rule.total, begin + self._size(rule))
-                    return Piece(rule, part, begin, rule.given[part])
+                    end = rule.given[part] = min(rule.total, begin + self._size(rule))
+                    self._left -= (end - begin) * rule.work
+                    return Piece(rule, part, begin, end)
                 rules.pop()
             return None
 
     def _size(self, rule: SharedRule) -> int:
         if self._jobs == 1:
             return rule.code.chunk
-        fair = max(rule.total // (8 * self._jobs), int(_LEAST / (1 + rule.code.fan_out)))
-        return max(1, min(rule.code.chunk, fair))
+        fair = max(self._left / (_SHARE * self._jobs), _LEAST) / rule.work
+        return max(1, min(rule.code.chunk, int(fair)))
 
     def pause(self) -> None:
         """Gives out no more pieces until it goes on."""
