@@ -53,6 +53,19 @@ class Prefix:
     waiting: tuple[Operation, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CountedScan:
+    """A scan, and what is known about it wherever it stands in an order: its rows, its columns that are constants and
+    how many values these have, its other columns with their names, and how many values each name has."""
+
+    scan: Scan
+    rows: float
+    constant: tuple[int, ...]
+    per_constant: float
+    named: tuple[tuple[int, str], ...]
+    values: Mapping[str, float]
+
+
 class Estimator:
     """Costs of steps for the sources of one body. Asks the statistics for each count once.
 
@@ -70,6 +83,7 @@ class Estimator:
         self._has_delta = any(
             isinstance(each, Scan) and each.version in (Version.DELTA, Version.MARKED) for each in sources
         )
+        self._scans = {at: self._counted(each) for at, each in enumerate(sources) if isinstance(each, Scan)}
 
     def start(self, others: tuple[Operation, ...]) -> Prefix:
         """The empty order: one row, with what can be said about it already."""
@@ -96,7 +110,7 @@ class Estimator:
         source = self.sources[position]
         match source:
             case Scan():
-                return self._scan_matches(source, prefix)
+                return self._scan_matches(self._scans[position], prefix)
             case Range(name=name):
                 return RANGE_ROWS, {name: RANGE_ROWS}
             case Values(columns, rows=rows):
@@ -106,26 +120,25 @@ class Estimator:
             case _:
                 assert_never(source)
 
-    def _scan_matches(self, scan: Scan, prefix: Prefix) -> tuple[float, dict[str, float]]:
+    def _counted(self, scan: Scan) -> CountedScan:
         scan = without_age(scan)
         rows = float(self._statistics.rows(scan.relation, scan.version))
         constant = tuple(place for place, column in enumerate(scan.columns) if isinstance(column, Constant))
-        bound = {
-            place: column
-            for place, column in enumerate(scan.columns)
-            if isinstance(column, str) and (column in prefix.values or column in scan.columns[:place])
-        }
-        per_constant = self._different(scan, constant)
-        here = self._different(scan, tuple(sorted((*constant, *bound)))) / per_constant
-        outside = {column for column in bound.values() if column in prefix.values}
-        there = min(prefix.rows, prod(prefix.values[column] for column in outside)) if outside else 1.0
-        matches = rows / per_constant / max(1.0, here, there)
+        named = tuple((place, column) for place, column in enumerate(scan.columns) if isinstance(column, str))
+        values = {name: self._different(scan, (place,)) if name in self._shared else rows for place, name in named}
+        return CountedScan(scan, rows, constant, self._different(scan, constant), named, values)
+
+    def _scan_matches(self, counted: CountedScan, prefix: Prefix) -> tuple[float, dict[str, float]]:
+        known, columns = prefix.values, counted.scan.columns
+        bound = [place for place, name in counted.named if name in known or name in columns[:place]]
+        here = self._different(counted.scan, tuple(sorted((*counted.constant, *bound)))) / counted.per_constant
+        outside = {name for _, name in counted.named if name in known}
+        there = min(prefix.rows, prod(known[name] for name in outside)) if outside else 1.0
+        matches = counted.rows / counted.per_constant / max(1.0, here, there)
         values = {
-            column: min(prefix.values.get(column, rows), self._different(scan, (place,)))
-            for place, column in enumerate(scan.columns)
-            if isinstance(column, str) and column in self._shared
+            name: min(known.get(name, counted.rows), number) if name in self._shared else counted.rows
+            for name, number in counted.values.items()
         }
-        values |= {name: rows for name in columns_of(scan) if name not in values}
         return matches, values
 
     def _different(self, scan: Scan, places: tuple[int, ...]) -> float:
@@ -147,10 +160,9 @@ class Estimator:
         fixed = sum(isinstance(column, Constant) or column in prefix.values for column in source.columns)
         if fixed in (0, len(source.columns)):
             return 0.0  # every row is read, or a whole row is looked up among the stored rows themselves
-        rows = float(self._statistics.rows(source.relation, source.version))
         if source.version is Version.DELTA:
-            return INDEX_UPKEEP * rows
-        return 0.0 if self._has_delta else 0.25 * rows
+            return INDEX_UPKEEP * self._scans[position].rows
+        return 0.0 if self._has_delta else 0.25 * self._scans[position].rows
 
     def _tested(
         self, rows: float, values: dict[str, float], waiting: tuple[Operation, ...]
