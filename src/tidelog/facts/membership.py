@@ -163,6 +163,8 @@ class PairSet:
         keys = rows.view(np.int64).reshape(-1)
         packed = out.view(np.int64).reshape(-1)
         self._fit_ranges(rows)
+        if self._bits is None and not self.count and rows.shape[0] > _SMALLEST and self._bits_fit():
+            self._turn_into_bits()
         before = found
         if self._bits is not None:
             found = int(insert_bits(self._bits, self._stride, keys, packed, found))
@@ -247,8 +249,11 @@ class PairSet:
             self._turn_into_words()
 
     def _bits_pay(self) -> bool:
+        return self._used > _SMALLEST and self._bits_fit()
+
+    def _bits_fit(self) -> bool:
         size = self._ranges[0] * ((self._ranges[1] + 7) // 8)
-        return self._used > _SMALLEST and size <= max(self.few_bytes, self._entries.nbytes)
+        return size <= max(self.few_bytes, self._entries.nbytes)
 
     def _turn_into_bits(self) -> None:
         # A little more than the ids seen so far, because ids often still arrive.

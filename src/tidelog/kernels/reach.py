@@ -34,7 +34,7 @@ def reach_in_bits(
     for k in range(first, kinds.size):
         if not _is_dirty(order, begins, kinds, k, dirty):
             continue
-        if logged + row.size > log.size:
+        if kinds[k] == KEPT and logged + row.size > log.size:
             return k, spared, logged, found
         slot = slots[k]
         nodes = order[begins[k] : begins[k + 1]]

@@ -40,6 +40,7 @@ Work = TypeVar("Work")
 
 _SHARE_AT_ONCE = 0.25
 
+_FIRST_LOOK = 64
 _LOADED = 1 << 16
 """Rows turned into ids at a time."""
 
@@ -335,6 +336,8 @@ def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
     Texts are not looked at: comparing them takes longer than interning them.
     """
     if Kind.SYMBOL in kinds:
+        return False
+    if rows.num_rows > _FIRST_LOOK and not _is_ascending(rows.slice(0, _FIRST_LOOK), kinds):
         return False
     last: list[npt.NDArray[Any]] = []
     for batch in rows.to_batches(max_chunksize=_LOADED):
