@@ -38,7 +38,13 @@ def reach_in_bits(
             return k, spared, logged, found
         slot = slots[k]
         nodes = order[begins[k] : begins[k + 1]]
-        if kinds[k] == KEPT:
+        if kinds[k] != KEPT and nodes.size == 1 and counts[nodes[0]] == 0:
+            # It reaches nothing, so that nothing of it is new but its name in the rows of others.
+            covers[nodes[0]] = 0
+            places[slot] = -1
+            tops[slot] = 0
+            weights[slot] = 0
+        elif kinds[k] == KEPT:
             top = unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row)
             if places[slot] < 0 and top:
                 spared -= 1

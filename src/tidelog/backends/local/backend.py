@@ -247,7 +247,8 @@ class LocalBackend:
         if copied is None or copied[0].relation == rule.head:
             return False
         scan, columns = copied
-        head.stage_different(self._store.read(scan.relation, scan.version)[:, list(columns)])
+        rows = self._store.read(scan.relation, scan.version)
+        head.stage_different(rows if columns == tuple(range(rows.shape[1])) else rows[:, list(columns)])
         return True
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
