@@ -185,7 +185,8 @@ class TransitiveClosure:
         if not new.size and isinstance(self._rows, BitRows) and self._keeps_components(put, taken):
             change = self._ripple(self._rows, put, taken)
         else:
-            change = self._recompute(self._sources_to_follow(put, taken), new)
+            are_all_new = new.size == self._graph.node_count
+            change = self._recompute(new[:0] if are_all_new else self._sources_to_follow(put, taken), new)
         self.count += change.appeared_count - change.vanished_count
         version = self._version
 
