@@ -1,5 +1,6 @@
 """`python -m benchmarks spark`: rules on Spark beside the loop over DataFrames that one writes instead, and beside
-`WITH RECURSIVE` where it can say them; what a batch of `follow` costs; how time grows with data and partitions."""
+`WITH RECURSIVE` where it can say them; what a batch of `follow` and of a watch costs; how time grows with data and
+partitions."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ DATA_SETS: Mapping[str, str] = {"tc_dag10k_lin": "tc_dag10k"}
 CHANGE_GOAL = 0.2
 """What 1,000 changes of DAG-R may take of what materialising takes."""
 
-FOLLOW, GROWTH = "follow", "growth"
+FOLLOW, WATCH, GROWTH = "follow", "watch", "growth"
 FOLLOW_GOAL = 1.0
 """Seconds that a batch of changes may take above one that nobody looks at."""
 
@@ -52,7 +53,7 @@ class Line:
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 when a run failed, the two sides do not agree, or a goal was missed."""
     options = read_options(arguments)
-    names = options.names or [*GOALS, FOLLOW, GROWTH]
+    names = options.names or [*GOALS, FOLLOW, WATCH, GROWTH]
     print(f"{options.master}, seconds from a session that is ready to the answer in Parquet; one run each\n")
     complaints: list[str] = []
     with tempfile.TemporaryDirectory(prefix="tidelog-spark-inputs-") as scratch:
@@ -62,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             complaints += [complaint for line in lines for complaint in complaints_of(line)]
         if FOLLOW in names:
             complaints += show_follow(options, Path(scratch))
+        if WATCH in names:
+            complaints += show_watch(options, Path(scratch))
     if GROWTH in names:
         print(growth_table(options.master), end="\n\n")
     for complaint in complaints:
@@ -71,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures rules on Spark.")
-    known = [*GOALS, FOLLOW, GROWTH]
+    known = [*GOALS, FOLLOW, WATCH, GROWTH]
     parser.add_argument("names", nargs="*", choices=[[], *known], metavar="name", help=", ".join(known))
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     parser.add_argument("--timeout", type=float, default=900.0, help="seconds that one run may take")
@@ -109,6 +112,27 @@ def show_follow(options: argparse.Namespace, scratch: Path) -> Iterator[str]:
     )
     if above > FOLLOW_GOAL:
         yield f"follow: {above:.2f} s above an empty batch, goal {FOLLOW_GOAL:g} MISSED"
+
+
+def show_watch(options: argparse.Namespace, scratch: Path) -> Iterator[str]:
+    """Prints what a batch of tuples costs that are watched; a sentence if a run failed."""
+    said = run_file("benchmarks.spark_watch", (options.master,), scratch / "kernels", options.timeout)
+    if isinstance(said, Failure):
+        yield f"watch: {said.reason}"
+        return
+    header = ["UC, tuples in a batch", "matches", "empty s", "stream-stream join s", "watch s", "watch tuples/s"]
+    rows = [
+        [
+            *(
+                f"{int(size):,}",
+                f"{found['matches']:,}",
+                *(f"{found[side]:.2f}" for side in ("empty", "join", "watch")),
+            ),
+            f"{int(size) / found['watch']:,.0f}",
+        ]
+        for size, found in json.loads(said).items()
+    ]
+    print(markdown(header, rows), end="\n\n", flush=True)
 
 
 def inputs_of(name: str, data: Path, scratch: Path) -> Path:

@@ -6,6 +6,8 @@ Rows that are touched together lie in one line of the cache: an entry and its va
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 import numpy.typing as npt
 
@@ -33,6 +35,8 @@ _LINE = 64
 _NUMBER = 4
 """Bytes of a line of the cache, and of a number in it."""
 
+_LARGE_PAGE, _MANY_BYTES = 1 << 21, 1 << 19
+
 
 def empty_tables(width: int) -> Tables:
     """Tables for tuples of up to `width` columns."""
@@ -43,10 +47,10 @@ def empty_tables(width: int) -> Tables:
     return Tables(
         cells=cells,
         links=links,
-        tuple_finder=np.full(2 * _SMALLEST, NONE, np.int64),
+        tuple_finder=_finder_of(2 * _SMALLEST),
         keys=keys,
         entries=entries,
-        entry_finder=np.full(2 * _SMALLEST, NONE, np.int64),
+        entry_finder=_finder_of(2 * _SMALLEST),
         trees=np.empty((_SMALLEST, NODE_COLUMNS), np.int64),
         totals=totals,
     )
@@ -123,10 +127,25 @@ def _entry_rows(count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32
 
 
 def _aligned_rows(count: int, columns: int) -> npt.NDArray[np.int32]:
-    """Rows that begin where a line of the cache does. They hold anything."""
-    spare = np.empty(count * columns + _LINE // _NUMBER, np.int32)
-    begin = -spare.ctypes.data % _LINE // _NUMBER
-    return spare[begin : begin + count * columns].reshape(count, columns)
+    """Rows that begin where a line of the cache does."""
+    return _memory(count * columns * _NUMBER).view(np.int32).reshape(count, columns)
+
+
+def _memory(size: int) -> npt.NDArray[np.uint8]:
+    """So many bytes, zeros, from where a line of the cache begins; in large pages where there is much of it.
+
+    To bring a large page into use takes an eighth of what the small ones instead of it take.
+    """
+    if size < _MANY_BYTES or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return _from_multiple_of(_LINE, np.zeros(size + _LINE, np.uint8), size)
+    pages = mmap.mmap(-1, size + _LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages.madvise(mmap.MADV_HUGEPAGE)
+    return _from_multiple_of(_LARGE_PAGE, np.frombuffer(pages, np.uint8), size)
+
+
+def _from_multiple_of(step: int, spare: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
+    begin = -spare.ctypes.data % step
+    return spare[begin : begin + size]
 
 
 def _room_for_rows(room: int, needed: int) -> int:
@@ -146,9 +165,14 @@ def _room(room: int, needed: int) -> int:
 
 
 def _larger(finder: npt.NDArray[np.int64], needed: int) -> npt.NDArray[np.int64]:
-    room = _room(finder.size, needed)
-    if room == finder.size:
+    if finder.size >= needed:
         return finder
-    larger = np.full(room, NONE, np.int64)
+    # Moving what is found costs more than a larger place for it, while that is no large one.
+    larger = _finder_of(_room(4 * finder.size if finder.size < _MANY else finder.size, needed))
     move_finder(finder, larger, np.empty(_BLOCK, np.int64))
     return larger
+
+
+def _finder_of(places: int) -> npt.NDArray[np.int64]:
+    """A finder that finds nothing."""
+    return _memory(8 * places).view(np.int64)

@@ -79,7 +79,7 @@ def _conform_column(column: pa.ChunkedArray[Any], schema: Schema, position: int,
     if not _takes(kind, column.type):
         raise InputError(misfit(schema, position, f"a column of {column.type}{_advice(kind, column.type)}"), file)
     try:
-        fitted = column.cast(target)
+        fitted = column if column.type.equals(target) else column.cast(target)
     except pa.ArrowInvalid:
         row = _first_failing(column, lambda part: part.cast(target))
         found = show(column[row].as_py())

@@ -148,7 +148,7 @@ class PairSet:
         self._used = used
         if self._bits is None:
             self._note_ranges(rows)
-            if self._bits_pay():
+            if self._bits_pay(self._used):
                 self._turn_into_bits()
 
     def make_room(self) -> None:
@@ -163,13 +163,15 @@ class PairSet:
         keys = rows.view(np.int64).reshape(-1)
         packed = out.view(np.int64).reshape(-1)
         self._fit_ranges(rows)
+        if self._bits is None and not self.count and self._bits_pay(rows.shape[0]):
+            self._turn_into_bits()
         before = found
         if self._bits is not None:
             found = int(insert_bits(self._bits, self._stride, keys, packed, found))
         else:
             found = self._add_words(keys, packed, found)
         self.count += found - before
-        if self._bits is None and self._bits_pay():
+        if self._bits is None and self._bits_pay(self._used):
             self._turn_into_bits()
         return found
 
@@ -246,9 +248,9 @@ class PairSet:
         if bits is not None and (self._ranges[1] > 8 * self._stride or self._ranges[0] * self._stride > bits.size):
             self._turn_into_words()
 
-    def _bits_pay(self) -> bool:
+    def _bits_pay(self, used: int) -> bool:
         size = self._ranges[0] * ((self._ranges[1] + 7) // 8)
-        return self._used > _SMALLEST and size <= max(self.few_bytes, self._entries.nbytes)
+        return used > _SMALLEST and size <= max(self.few_bytes, self._entries.nbytes)
 
     def _turn_into_bits(self) -> None:
         # A little more than the ids seen so far, because ids often still arrive.

@@ -78,17 +78,6 @@ class SlotTable:
             self._grow(max(self._used + self._used // 8, self.capacity + self.capacity // 2, _SMALLEST))
         return np.concatenate([reused, fresh])
 
-    def give_first(self, order: Numbers, begins: Longs) -> Numbers:
-        """Gives each component of nodes that are all new a slot; returns the slots. See kernels.slots.assign_slots."""
-        slots = self.take(begins.size - 1)
-        sizes = np.diff(begins)
-        self.sizes[slots] = sizes
-        self.slot_of[order] = np.repeat(slots, sizes)
-        self.nexts[order[1:]] = order[:-1]
-        self.nexts[order[begins[:-1]]] = -1
-        self.firsts[slots] = order[begins[1:] - 1]
-        return slots
-
     def release(self, slots: Numbers) -> None:
         """Makes slots free to be taken again."""
         self.tops[slots] = self.sizes[slots] = 0

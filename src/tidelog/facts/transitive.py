@@ -185,7 +185,8 @@ class TransitiveClosure:
         if not new.size and isinstance(self._rows, BitRows) and self._keeps_components(put, taken):
             change = self._ripple(self._rows, put, taken)
         else:
-            change = self._recompute(self._sources_to_follow(put, taken), new)
+            are_all_new = new.size == self._graph.node_count
+            change = self._recompute(new[:0] if are_all_new else self._sources_to_follow(put, taken), new)
         self.count += change.appeared_count - change.vanished_count
         version = self._version
 
@@ -263,27 +264,24 @@ class TransitiveClosure:
         """Computes again what the nodes `sources` reach, and all that reach them; nodes `new` have no slot yet."""
         graph, table = self._graph, self._table
         order, begins = self._find_components(np.concatenate([sources, new]))
-        moves = np.empty((0, 3), np.int32)
-        if new.size == graph.node_count:
-            kinds = np.full(begins.size - 1, FRESH, np.uint8)
-            slots = table.give_first(order, begins)
-            self._foresee_form(order, begins, slots)
-            self._fit_form()
-            special = np.zeros(table.capacity, np.bool_)
-        else:
-            kinds = np.empty(begins.size - 1, np.uint8)
+        is_first = new.size == graph.node_count
+        kinds = np.full(begins.size - 1, FRESH, np.uint8)
+        made, moved = kinds.size, 0
+        if not is_first:
             made, moved = compare_components(order, begins, table.slot_of, table.sizes, kinds)
-            available = table.take(int(made))
-            self._fit_form()
-            slots = np.empty(kinds.size, np.int32)
-            moves = np.empty((int(moved), 3), np.int32)
-            retired = np.empty(int(moved), np.int32)
-            special = np.zeros(table.capacity, np.bool_)
-            gone = assign_slots(
-                order, begins, kinds, available, table.slot_of, table.sizes, table.firsts, table.nexts,
-                slots, moves, retired, special,
-            )  # fmt: skip
-            self._retired = retired[:gone]
+        available = table.take(int(made))
+        slots = np.empty(kinds.size, np.int32)
+        moves = np.empty((int(moved), 3), np.int32)
+        retired = np.empty(int(moved), np.int32)
+        special = np.zeros(table.capacity, np.bool_)
+        gone = assign_slots(
+            order, begins, kinds, available, table.slot_of, table.sizes, table.firsts, table.nexts,
+            slots, moves, retired, special,
+        )  # fmt: skip
+        self._retired = retired[:gone]
+        if is_first:
+            self._foresee_form(order, begins, slots)
+        self._fit_form()
         table.rank(slots)
         dirty = np.zeros(graph.node_count, np.bool_)
         dirty[sources] = True

@@ -109,14 +109,20 @@ class WordTable:
         ids = np.empty(words.size, np.int32)
         jit.work(words.size)
         with self._lock:
-            reached, self.count = intern_words(self._slots, self.values, self.count, words, 0, ids)
+            before = self.count
+            reached, self.count = intern_words(self._slots, self.values, before, words, 0, ids)
             while reached < words.size:
-                self._grow()
+                # As many of the rest are expected to be new as of those so far.
+                self._grow(self.count + (self.count - before) * (words.size - reached) // max(1, reached))
                 reached, self.count = intern_words(self._slots, self.values, self.count, words, reached, ids)
         return ids
 
-    def _grow(self) -> None:
+    def _grow(self, expected: int = 0) -> None:
+        """Makes room for more words, and for as many as are expected, up to eight times as many as there was room for:
+        what is expected from the first few is not worth much."""
         room = _next_room(self.values.size)
+        for _ in range(2):
+            room = room if room >= expected else _next_room(room)
         values = np.empty(room, np.uint64)
         values[: self.count] = self.values[: self.count]
         slots = np.full(2 * room, EMPTY, np.int32)

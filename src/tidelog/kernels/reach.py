@@ -34,11 +34,17 @@ def reach_in_bits(
     for k in range(first, kinds.size):
         if not _is_dirty(order, begins, kinds, k, dirty):
             continue
-        if logged + row.size > log.size:
+        if kinds[k] == KEPT and logged + row.size > log.size:
             return k, spared, logged, found
         slot = slots[k]
         nodes = order[begins[k] : begins[k + 1]]
-        if kinds[k] == KEPT:
+        if kinds[k] != KEPT and nodes.size == 1 and counts[nodes[0]] == 0:
+            # It reaches nothing, so that nothing of it is new but its name in the rows of others.
+            covers[nodes[0]] = 0
+            places[slot] = -1
+            tops[slot] = 0
+            weights[slot] = 0
+        elif kinds[k] == KEPT:
             top = unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row)
             if places[slot] < 0 and top:
                 spared -= 1

@@ -66,7 +66,7 @@ def apply_arrivals(
         relation = np.int64(relations[i])
         sign = signs[i]
         comes = sign != GOES
-        place = seek_tuple(cells, links, tuple_finder, known, relation, rows, i, codes[i % AHEAD, cells.shape[1]])
+        place = seek_tuple(cells, links, tuple_finder, known, relation, rows, i, codes[i & (AHEAD - 1), cells.shape[1]])
         step = totals[STEP]
         waits = step != NONE
         if waits:
@@ -89,12 +89,12 @@ def apply_arrivals(
                 number = np.int64(NONE)
             elif turn == 1 and sign != ASKS and not waits:
                 if sign == COMES:
-                    code = codes[i % AHEAD, cells.shape[1]]
+                    code = codes[i & (AHEAD - 1), cells.shape[1]]
                     number = add_tuple(cells, links, tuple_finder, totals, known, relation, rows, i, code, place)
                 if is_admitted(known, program, relation, rows, i):
                     index_tuple(
                         cells, links, keys, entries, entry_finder, trees, totals, known, relation, number,
-                        codes, i % AHEAD,
+                        codes, i & (AHEAD - 1),
                     )  # fmt: skip
                 if sign == LIES:
                     break

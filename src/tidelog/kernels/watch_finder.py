@@ -1,16 +1,18 @@
 """Finders: hash tables with linear probing over numbers, which the caller compares with what it looks for.
 
-The high half of a word is a piece of the hash, the low half the number found; a free place is NONE.
+The high half of a word is a piece of the hash, the low half the number found plus one. A free place is zero, as new
+memory is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.hashing import mix
+from tidelog.kernels.hashing import mix, step
 from tidelog.kernels.jit import inlined, lean
 
 NONE = -1
+FREE = 0
 LOW = 0xFFFFFFFF
 
 
@@ -19,7 +21,7 @@ def hash_tuple(relation, rows, at, width):
     """The hash of the tuple rows[at] of `relation`."""
     code = np.uint64(relation)
     for c in range(width):
-        code = mix(code ^ np.uint64(rows[at, c]))
+        code = step(code, np.uint64(rows[at, c]))
     return mix(code)
 
 
@@ -38,32 +40,31 @@ def tag_of(code):
 @inlined
 def word_of(code, number):
     """What a finder keeps of a number and its hash."""
-    return (tag_of(code) << 32) | number
+    return (tag_of(code) << 32) | (number + 1)
 
 
 @inlined
 def found_at(finder, place):
     """The number at a place, NONE where it is free."""
-    word = finder[place]
-    return np.int64(NONE) if word == NONE else word & LOW
+    return (finder[place] & LOW) - 1
 
 
 @lean
 def leave(finder, code, number):
     """Takes a number out; those behind it that would not be found any more move up."""
     mask = finder.size - 1
-    tag = tag_of(code)
-    place = tag & mask
-    while finder[place] != (tag << 32) | number:
+    word = word_of(code, number)
+    place = tag_of(code) & mask
+    while finder[place] != word:
         place = (place + 1) & mask
     behind = (place + 1) & mask
-    while finder[behind] != NONE:
+    while finder[behind] != FREE:
         wanted = (finder[behind] >> 32) & mask
         if ((behind - wanted) & mask) >= ((behind - place) & mask):
             finder[place] = finder[behind]
             place = behind
         behind = (behind + 1) & mask
-    finder[place] = NONE
+    finder[place] = FREE
 
 
 @lean
@@ -77,9 +78,9 @@ def move_finder(finder, target, block):
         found = 0
         for i in range(begin, min(begin + block.size - 1, finder.size)):
             block[found] = finder[i]
-            found += finder[i] != NONE
+            found += finder[i] != FREE
         for i in range(found):
             place = (block[i] >> 32) & mask
-            while target[place] != NONE:
+            while target[place] != FREE:
                 place = (place + 1) & mask
             target[place] = block[i]

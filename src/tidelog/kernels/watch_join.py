@@ -10,7 +10,7 @@ import numpy as np
 
 from tidelog.kernels.jit import inlined, lean
 from tidelog.kernels.watch_candidates import compare, entry_of, first_candidate, fits, next_candidate, value_of
-from tidelog.kernels.watch_finder import NONE, hash_tuple
+from tidelog.kernels.watch_finder import FREE, NONE, hash_tuple
 from tidelog.kernels.watch_program import (
     ARRIVALS,
     BEGUN,
@@ -245,7 +245,7 @@ def _is_absent(
         statistics[rule, RULE_SEARCHES] += 1
         code = hash_tuple(relation, space, _ROW, width)
         place = seek_tuple(cells, links, tuple_finder, known, relation, space, _ROW, code)
-        return tuple_finder[place] == NONE
+        return tuple_finder[place] == FREE
     widest = cells.shape[1]
     depth = space.shape[1] - 1
     candidate = first_candidate(

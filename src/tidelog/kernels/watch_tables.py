@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.kernels.jit import inlined, lean, prefetch
-from tidelog.kernels.watch_finder import LOW, NONE, found_at, hash_key, hash_tuple, leave, tag_of, word_of
+from tidelog.kernels.watch_finder import FREE, LOW, NONE, found_at, hash_key, hash_tuple, leave, tag_of, word_of
 from tidelog.kernels.watch_order import add_to_order, take_from_order
 from tidelog.kernels.watch_totals import (
     ENTRIES,
@@ -42,7 +42,7 @@ ENTRY_COLUMNS = LISTS + 2 * SLOTS
 WIDTH, FIRST, COUNT, BEGIN, END, PAGES = 0, 1, 2, 3, 4, 5
 HOMES = 1
 AHEAD = 16
-"""For so many arrivals hashes are kept: more than any is computed before its turn."""
+"""For so many arrivals, a power of two, hashes are kept: more than any is computed before its turn."""
 
 
 class Tables(NamedTuple):
@@ -66,10 +66,10 @@ def seek_tuple(cells, links, tuple_finder, known, relation, rows, at, code):
     mask = tuple_finder.size - 1
     tag = tag_of(code)
     place = tag & mask
-    while tuple_finder[place] != NONE:
+    while tuple_finder[place] != FREE:
         word = tuple_finder[place]
         if word >> 32 == tag:
-            number = word & LOW
+            number = (word & LOW) - 1
             same = links[number, 0] == relation
             for c in range(width):
                 same = same and cells[number, c] == rows[at, c]
@@ -86,10 +86,10 @@ def seek_entry(keys, entries, entry_finder, page, key, code):
     mask = entry_finder.size - 1
     tag = tag_of(code)
     place = tag & mask
-    while entry_finder[place] != NONE:
+    while entry_finder[place] != FREE:
         word = entry_finder[place]
         if word >> 32 == tag:
-            number = word & LOW
+            number = (word & LOW) - 1
             if keys[number] == key and entries[number, PAGE] == page:
                 return place
         place = (place + 1) & mask
@@ -192,7 +192,7 @@ def look_ahead(tuple_finder, entry_finder, known, relation, rows, at, codes):
     """Computes the hashes of rows[at] into its row of `codes`, the last one that of the tuple, and brings near where
     they lead to."""
     width = known[relation, WIDTH]
-    row = at % AHEAD
+    row = at & (AHEAD - 1)
     for c in range(width):
         if known[relation, PAGES + c] != NONE:
             code = hash_key(known[relation, PAGES + c], rows[at, c])
@@ -208,9 +208,10 @@ def fetch_entries(entries, entry_finder, known, relation, at, codes):
     """Brings near what lies first at the places of the values of an arrival."""
     for c in range(known[relation, WIDTH]):
         if known[relation, PAGES + c] != NONE:
-            word = entry_finder[tag_of(codes[at % AHEAD, c]) & (entry_finder.size - 1)]
-            if word != NONE:
-                prefetch(entries, (word & LOW) * entries.shape[1])
+            tag = tag_of(codes[at & (AHEAD - 1), c])
+            word = entry_finder[tag & (entry_finder.size - 1)]
+            if word >> 32 == tag:
+                prefetch(entries, ((word & LOW) - 1) * entries.shape[1])
 
 
 @lean

@@ -74,7 +74,8 @@ def readable(size: int) -> str:
 def memory_in_use() -> int:
     """Bytes of memory that this process holds now; where the system does not say, the most it ever held."""
     try:
-        return int(RESIDENT_PAGES.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        with RESIDENT_PAGES.open("rb", buffering=0) as pages:
+            return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

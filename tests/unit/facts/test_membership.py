@@ -96,6 +96,20 @@ def test_pairs_turn_from_words_to_bits_and_back_and_again(form):
         checked.ask([*checked.known, (7, 49_999), (8, 50_000), (7, 50_001)])
 
 
+@pytest.mark.parametrize("form", TIERS)
+def test_many_pairs_that_come_first_are_bits_at_once(form):
+    pairs = [(number % 10, number * 7 % 300) for number in range(200)]
+    with tier(form):
+        checked = Checked(2)
+        checked.add([*pairs, *pairs])
+        assert is_bits(checked)
+        assert checked.set.used == 0
+        checked.ask([*pairs, (10, 0), (0, 301), (5000, 5000)])
+        checked.add([(7, 50_000_000)])
+        assert not is_bits(checked)
+        checked.ask([*checked.known, (7, 49_999)])
+
+
 def is_bits(checked):
     return checked.set._bits is not None
 

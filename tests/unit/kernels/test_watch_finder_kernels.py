@@ -14,7 +14,7 @@ def hashes(count):
 
 def entered(codes, size):
     """A finder in which the i-th hash finds i."""
-    finder = np.full(size, NONE, np.int64)
+    finder = np.zeros(size, np.int64)
     for number, code in enumerate(codes):
         finder[place_of(finder, code, NONE)] = word_of(code, np.int64(number))
     return finder
@@ -32,10 +32,10 @@ def place_of(finder, code, number):
 
 def test_what_a_finder_finds_is_found_in_the_larger_one_it_is_moved_to():
     codes = hashes(30)
-    larger = np.full(256, NONE, np.int64)
+    larger = np.zeros(256, np.int64)
     run_both(move_finder, entered(codes, 64), larger, np.empty(10, np.int64))
     assert all(place_of(larger, code, number) >= 0 for number, code in enumerate(codes))
-    assert np.count_nonzero(larger != NONE) == 30
+    assert np.count_nonzero(larger) == 30
 
 
 def test_a_number_that_leaves_hides_no_other():

@@ -40,6 +40,7 @@ Work = TypeVar("Work")
 
 _SHARE_AT_ONCE = 0.25
 
+_FIRST_LOOK = 64
 _LOADED = 1 << 16
 """Rows turned into ids at a time."""
 
@@ -246,7 +247,8 @@ class LocalBackend:
         if copied is None or copied[0].relation == rule.head:
             return False
         scan, columns = copied
-        head.stage_different(self._store.read(scan.relation, scan.version)[:, list(columns)])
+        rows = self._store.read(scan.relation, scan.version)
+        head.stage_different(rows if columns == tuple(range(rows.shape[1])) else rows[:, list(columns)])
         return True
 
     def advance(self, relations: Sequence[str]) -> Mapping[str, int]:
@@ -335,6 +337,8 @@ def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
     Texts are not looked at: comparing them takes longer than interning them.
     """
     if Kind.SYMBOL in kinds:
+        return False
+    if rows.num_rows > _FIRST_LOOK and not _is_ascending(rows.slice(0, _FIRST_LOOK), kinds):
         return False
     last: list[npt.NDArray[Any]] = []
     for batch in rows.to_batches(max_chunksize=_LOADED):

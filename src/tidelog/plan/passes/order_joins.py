@@ -24,6 +24,8 @@ def order_joins(node: Node, statistics: Statistics, order: tuple[int, ...] | Non
     `order` fixes the order of the scans instead, counted from 0 as they stand in `node`. The order in which the body
     was written does not matter. Bodies of aggregates are ordered too.
     """
+    if isinstance(node, Project) and isinstance(node.input, Scan):
+        return node
     if isinstance(node, Project):
         return replace(node, input=ordered(node.input, statistics, order)[0])
     return ordered(node, statistics, order)[0]
