@@ -48,7 +48,7 @@ def states_by_engine(
     assert states[-1] == (state - rows_in(result.went)) | rows_in(result.came)
     assert result.cycles == len(states) - 1
     for fact in frozenset[Fact]().union(*states):
-        assert statuses(result.chains, fact, checked) == statuses_in(states, fact)
+        assert statuses(result.read_chains(), fact, checked) == statuses_in(states, fact)
     return tuple(states)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from tidelog.facts.membership import Mask, Membership, Rows, chosen, passing_membership
 from tidelog.kernels import jit
 from tidelog.kernels.few_rows import different_rows, rows_without
+from tidelog.kernels.rows import project_changing
 
 _MANY_ROWS = 1 << 16
 
@@ -108,7 +110,23 @@ class Gathering:
 
     def add(self, rows: Rows) -> None:
         """Takes rows; the array is free again afterwards."""
-        self._batches.append(rows.copy())
+        self._take(rows.copy())
+
+    def add_columns(self, rows: Rows, columns: npt.NDArray[np.int64]) -> None:
+        """Takes what stands in some columns of rows; without columns, the one row that has none."""
+        if not columns.size:
+            self._take(np.zeros((1, 1), np.int32))
+            return
+        jit.work(rows.shape[0])
+        part = np.empty((rows.shape[0], columns.size), np.int32)
+        self._take(part[: project_changing(rows, columns, part)])
+
+    def __bool__(self) -> bool:
+        """Whether there is a row."""
+        return bool(self._batches)
+
+    def _take(self, rows: Rows) -> None:
+        self._batches.append(rows)
         self._new += rows.shape[0]
         if self._new > self._most:
             # As many again as are known are waited for, so that each row is looked at a few times at most.

@@ -36,12 +36,13 @@ class AlternativePlans:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """The rules in the order in which they are tried, their alternatives by the name of their instances, the ordinary
-    rules under them, the relations `followed` by these, and the schemas of all relations that plans read."""
+    rules under them, the relations `followed` by these and those `acted_on`, and the schemas of all that plans read."""
 
     rules: tuple[RuleMatches, ...]
     alternatives: Mapping[str, AlternativePlans]
     support: CheckedProgram
     followed: frozenset[str]
+    acted_on: tuple[str, ...]
     schemas: Mapping[str, Schema]
     semantics: Semantics
     retention: Retention
@@ -88,4 +89,5 @@ def _prepared(program: _Same, retention: Retention) -> Prepared:
     support = supporting(checked)
     bodies = (rule.body for stratum in support.strata for rule in stratum.rules)
     followed = frozenset(name for body in bodies for name in relations_in(body))
-    return Prepared(rules, alternatives, support, followed, schemas, semantics, retention)
+    acted_on = tuple(dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads))
+    return Prepared(rules, alternatives, support, followed, acted_on, schemas, semantics, retention)

@@ -27,8 +27,8 @@ _SHORT_BLOCK = 64
 class Store:
     """The relations of a program. It is also the `Statistics` of the local backend."""
 
-    def __init__(self, schemas: Mapping[str, Schema]) -> None:
-        self.values = Values()
+    def __init__(self, schemas: Mapping[str, Schema], values: Values) -> None:
+        self.values = values
         self.clock = Clock()
         self.kinds: dict[str, tuple[Kind, ...]] = {}
         self.relations: dict[str, Relation] = {}
@@ -100,6 +100,8 @@ class Store:
         """Those of `facts` that the relation has not."""
         if self.compact(relation) is not None:
             return facts.chosen(~self.contains(relation, facts.rows))
+        if self.relations[relation].is_empty:
+            return facts
         found = self.relations[relation].membership.unknown(np.ascontiguousarray(facts.rows))
         return facts if found.shape[0] == len(facts) else FactSet(found)
 
@@ -153,6 +155,10 @@ class Store:
         if table is not None:
             return table.rows()
         return self.relations[relation].living(*self._bounds(relation, version))
+
+    def rows_at_hand(self, relation: str) -> Rows | None:
+        """All rows of `relation`, None where they are not stored."""
+        return self.read(relation, Version.FULL) if self.compact(relation) is None else None
 
     def pieces(self, relation: str) -> Iterable[Rows]:
         """All rows of `relation`, some at a time where they are not stored."""
