@@ -74,6 +74,11 @@ class Materialization:
         self.materialize()
         return self._backend.table(relation)
 
+    def facts(self, relation: str) -> Facts:
+        """As `table`, as facts that a backend made from this one can store."""
+        self.materialize()
+        return self._backend.facts(relation)
+
     def count(self, relation: str) -> int:
         """How many facts `relation` has."""
         self.materialize()

@@ -42,11 +42,11 @@ def run_rules(
     retention: Retention = Retention.COSMA,
     limits: Limits = Limits(),  # noqa: B008  frozen
     on_firing: OnFiring | None = None,
-    derived: Callable[[str], OwnRows] | None = None,
+    derived: Callable[[str], Facts] | None = None,
 ) -> Result:
     """What the production rules of `checked` do to the facts `given`, in `backend`, which is empty.
 
-    `derived` reads what follows from these by ordinary rules, where somebody has that already.
+    `derived` gives what follows from these by ordinary rules, where somebody has that already.
     `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer.
     Raises OscillationError when they come back to a state, LimitError at a limit; `limits.rounds` counts cycles.
     """
@@ -82,7 +82,7 @@ class Cycle:
         retention: Retention,
         limits: Limits,
         on_firing: OnFiring | None,
-        derived: Callable[[str], OwnRows] | None,
+        derived: Callable[[str], Facts] | None,
     ) -> None:
         assert checked.semantics is not None
         self._semantics = checked.semantics.semantics
@@ -101,8 +101,11 @@ class Cycle:
             facts.materialize()
         else:
             follow = frozenset(name for stratum in made.support.strata for name in stratum.relations)
-            for relation in given.keys() | follow:
-                backend.insert(relation, derived(relation) if relation in follow else given[relation])
+            for relation in given.keys() - follow:
+                backend.insert(relation, given[relation])
+            for relation in follow:
+                facts_of = derived(relation)
+                backend.exchange(relation, facts_of, facts_of.none())
         self._followers = facts if has_followers else None
         self._network = Network(made, backend)
         remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]

@@ -97,7 +97,7 @@ class Model:
         given = {name: facts.explicit(name) for name in relations_needed(checked)}
         fresh = backend.fresh(checked.schemas)
         with _errors_told(checked):
-            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, derived=facts.table)
+            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, derived=facts.facts)
         late_news = None
         if is_revisable(checked):
             late_news = LateNews(checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))

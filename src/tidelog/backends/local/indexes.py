@@ -121,10 +121,11 @@ class Index:
             self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
             return
-        self._append(self._end, relation.delta_start)
+        appended = self._append(self._end, relation.delta_start)
         if self._olds is not self._counts:
-            aged = self._number_groups(self._delta_start, relation.delta_start)
-            set_old(aged, self._counts, self._olds)
+            if appended is None or self._delta_start != self._end:
+                appended = self._number_groups(self._delta_start, relation.delta_start)
+            set_old(appended, self._counts, self._olds)
         if max(self._end, relation.delta_start) < relation.stored:
             self._separate()
             self._append(max(self._end, relation.delta_start), relation.stored)
@@ -150,9 +151,10 @@ class Index:
             groups, relation.rows, gone, self._columns, self._starts, self._counts, self._olds, self._payload
         )
 
-    def _append(self, start: int, end: int) -> None:
+    def _append(self, start: int, end: int) -> Rows | None:
+        """Takes in the rows from `start` to `end`; their groups, None if there are no such rows."""
         if start >= end:
-            return
+            return None
         jit.work(end - start)
         groups = self._number_groups(start, end)
         rooms = self._rooms
@@ -170,7 +172,7 @@ class Index:
                 self._starts, self._counts, rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             if reached == groups.size:
-                return
+                return groups
             self._make_room()
 
     def _separate(self) -> None:

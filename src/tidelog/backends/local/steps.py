@@ -30,6 +30,7 @@ from tidelog.backends.local.matches import (
     probing,
     with_column,
 )
+from tidelog.backends.local.near_key import NearKey, near_key
 from tidelog.backends.local.store import Store
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
@@ -78,6 +79,7 @@ class Lookup:
     names: tuple[str, ...]
     counts_rows: bool
     index: Index | ClosedIndex | None = None
+    near: NearKey | None = None
     whole_rows: WholeRows | None = None
     layout: tuple[str, ...] = field(init=False)
     """The columns of joined rows, those that are only compared too."""
@@ -92,7 +94,8 @@ class Lookup:
         if self._asks_for_whole_rows(evaluation):
             self.whole_rows = whole_rows(self.relation, evaluation.store)
         elif self.key:
-            self.index = evaluation.store.index(self.relation, self.key)
+            self.near = near_key(self.relation, self.key, evaluation.store, self.near)
+            self.index = evaluation.store.index(self.relation, self.key) if self.near is None else self.near.index
             self.index.catch_up()
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
@@ -100,15 +103,22 @@ class Lookup:
         if not self.new and (not self.counts_rows or self.whole_rows is not None):
             yield keep_rows(batch, self.present(batch, evaluation), self.names)
             return
+        for joined in self._joined(batch, evaluation):
+            yield agreeing(joined, self.equal, self.names)
+
+    def _joined(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        if self.near is not None:
+            return self.near.joined(batch, self.arguments, self.version, self.new, self.layout)
         matches = first_of(self._matches(batch, evaluation), evaluation.most_matches)
         new = self.new if self.index is None else in_payload(self.new, self.index.payload_columns)
-        for joined in expanded(batch, matches, new, self.layout):
-            yield agreeing(joined, self.equal, self.names)
+        return expanded(batch, matches, new, self.layout)
 
     def present(self, batch: Batch, evaluation: Evaluation) -> Mask:
         """For each row of `batch`, whether it has a match."""
         if self.whole_rows is not None:
             return self.whole_rows(key_rows(batch, self.arguments))
+        if self.near is not None:
+            return self.near.present(batch, self.arguments, self.version)
         return self._matches(batch, evaluation).lengths > 0
 
     def _asks_for_whole_rows(self, evaluation: Evaluation) -> bool:

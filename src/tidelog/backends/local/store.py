@@ -22,6 +22,11 @@ from tidelog.schema import Kind, Schema
 
 _MANY_AGES = 2**30
 _SHORT_BLOCK = 64
+_WORTH_READING = 1 << 12
+"""Rows of a relation from which on finding the number of a wider key takes longer than to read some rows."""
+
+_NEAR_ROWS = 32
+"""Rows of an id, on average, up to which reading them takes no longer than to keep and find numbers of wider keys."""
 
 
 class Store:
@@ -40,6 +45,7 @@ class Store:
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], DifferentIds] = {}
+        self._near: dict[tuple[str, tuple[int, ...]], tuple[int, tuple[int, ...] | None]] = {}
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
@@ -115,6 +121,29 @@ class Store:
             found = Index(self.relations[relation], key, is_numbered=is_numbered)
             self._indexes[relation, key, is_numbered] = found
         return found
+
+    def near_index(self, relation: str, key: tuple[int, ...]) -> tuple[tuple[int, ...], Index] | None:
+        """Some columns of `key` whose ids have few rows, and the index by them; None if there are none. Which ones is
+        looked for again when the relation has doubled."""
+        stored = self.relations[relation]
+        if stored.stored < _WORTH_READING or self.compact(relation) is not None:
+            return None
+        size, columns = self._near.get((relation, key), (-1, None))
+        if size != stored.stored.bit_length():
+            columns = self._near_columns(relation, key)
+            self._near[relation, key] = stored.stored.bit_length(), columns
+        index = None if columns is None else self.index(relation, columns)
+        if columns is None or not isinstance(index, Index) or not index.has_no_longer_block(_SHORT_BLOCK):
+            return None
+        return columns, index
+
+    def _near_columns(self, relation: str, key: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The column with the most different ids, or columns by which there is an index, if few rows share their ids."""
+        best = max(key, key=lambda column: self._distinct_in(relation, column))
+        several = (columns for name, columns, is_numbered in self._indexes if name == relation and not is_numbered)
+        parts = [(best,), *(columns for columns in several if len(columns) > 1 and {*columns} < {*key})]
+        few = self.relations[relation].size / _NEAR_ROWS
+        return next((columns for columns in parts if self.distinct(relation, columns) >= few), None)
 
     def short_column(self, relation: str) -> int | None:
         """The column by which a whole row is best looked for, None if that is the set of rows.
