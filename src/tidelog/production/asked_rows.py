@@ -60,4 +60,3 @@ def asked_rows(rule: ProductionRule, number: int, schemas: Mapping[str, Schema])
     relation = f"{rule.id}.{number}@asked"
     attributes = tuple(Attribute(f"_{at}", kind.value, kind) for at, (_, kind) in enumerate(terms))
     return AskedRows(Schema(relation, attributes), Atom(relation, (*terms.values(),), rule.span), asked, parts)
-

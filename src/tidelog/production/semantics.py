@@ -57,7 +57,7 @@ OnFiring: TypeAlias = Callable[[Firing], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run did: the number of cycles, how the facts at the end differ from the start, and what reads their chains.
+    """What a run did: the number of cycles, how the facts at the end differ from the start, what reads their chains.
 
     `retained` is how many rows of joins were kept at the end, `switches` what costs have overturned.
     """

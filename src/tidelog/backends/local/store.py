@@ -138,7 +138,7 @@ class Store:
         return columns, index
 
     def _near_columns(self, relation: str, key: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The column with the most different ids, or columns by which there is an index, if few rows share their ids."""
+        """The column with the most different ids, or columns that have an index, if few rows share their ids."""
         best = max(key, key=lambda column: self._distinct_in(relation, column))
         several = (columns for name, columns, is_numbered in self._indexes if name == relation and not is_numbered)
         parts = [(best,), *(columns for columns in several if len(columns) > 1 and {*columns} < {*key})]

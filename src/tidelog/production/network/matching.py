@@ -84,7 +84,6 @@ class Matcher:
         self.backend.mark(relation, facts)
         return self.found(plans)
 
-
     def found_parts(self, plans: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[Facts, ...]:
         """The different rows of each part of what the plans derive; nothing where that is nothing."""
         ordered = self._ready(plans)
