@@ -316,28 +316,26 @@ class LocalBackend:
     ) -> Mapping[str, FactSet]:
         found: dict[str, Gathering] = {}
         for rule in rules:
-            for rows in self._found(rule, watch, most_matches):
-                found.setdefault(rule.head, Gathering()).add(rows)
+            for rows in self._found(Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)):
+                watch(rule, rows.shape[0])
+                if rows.shape[0]:
+                    found.setdefault(rule.head, Gathering()).add(rows)
         return {head: gathered.facts() for head, gathered in found.items()}
 
     def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[FactSet, ...]:
         found = [(Gathering(), part) for part in parts]
         for rule in rules:
-            for rows in self._found(rule):
-                for gathered, part in found:
+            for rows in self._found(Evaluation(self._store, rule, survivors)):
+                for gathered, part in found if rows.shape[0] else ():
                     for columns in part:
                         gathered.add_columns(rows, columns)
         return tuple(gathered.facts() for gathered, _ in found) if found[0][0] else ()
 
-    def _found(self, rule: RulePlan, watch: Watch = unwatched, most_matches: int | None = None) -> Iterator[Rows]:
+    def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
         """The rows that a plan derives, some at a time; they are good until the next are asked for."""
-        evaluation = Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)
-        body = self._body(rule)
+        body = self._body(evaluation.rule)
         body.prepare(evaluation)
-        for rows in body.run(body.source.morsels(evaluation), evaluation):
-            watch(rule, rows.shape[0])
-            if rows.shape[0]:
-                yield rows
+        return body.run(body.source.morsels(evaluation), evaluation)
 
     def effort(self) -> float:
         return thread_time() if self._jobs == 1 else process_time()

@@ -99,11 +99,14 @@ class Index:
         return self._groups.count if self._groups is not None else int(np.count_nonzero(self._counts))
 
     def has_no_longer_block(self, size: int) -> bool:
-        """Whether no key has more than `size` rows. Counting that again can wait until enough rows have come."""
+        """Whether no key has, or had, more than `size` rows. Only the keys of rows that came since are looked at."""
         self.catch_up()
-        if self._longest + self._end - self._measured > size:
-            self._longest, self._measured = int(self._counts.max(initial=0)), self._end
-        return self._longest + self._end - self._measured <= size
+        if self._measured < self._end and self._longest <= size:
+            counts = self._counts
+            if self._end - self._measured < counts.size:
+                counts = counts[self._find_groups(self._relation.rows[self._measured : self._end], self._key)]
+            self._longest, self._measured = max(self._longest, int(counts.max(initial=0))), self._end
+        return self._longest <= size
 
     def present(self, rows: Rows, key: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> Mask:
         """For each row of `rows` whether the relation has it: `key` are its columns of the key, `others` the rest."""

@@ -62,7 +62,7 @@ class NearKey:
 
 def near_key(relation: str, key: tuple[int, ...], store: Store, known: NearKey | None) -> NearKey | None:
     """How to look `key` up by some of its columns, as `known` where that is it; None if all of them are needed."""
-    found = store.near_index(relation, key) if len(key) > 1 else None
+    found = store.near_index(relation, key)
     if found is None:
         return None
     columns, index = found

@@ -94,9 +94,11 @@ class Lookup:
         if self._asks_for_whole_rows(evaluation):
             self.whole_rows = whole_rows(self.relation, evaluation.store)
         elif self.key:
-            self.near = near_key(self.relation, self.key, evaluation.store, self.near)
-            self.index = evaluation.store.index(self.relation, self.key) if self.near is None else self.near.index
-            self.index.catch_up()
+            if len(self.key) > 1:
+                self.near = near_key(self.relation, self.key, evaluation.store, self.near)
+            if self.near is None:
+                self.index = evaluation.store.index(self.relation, self.key)
+                self.index.catch_up()
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
         # A whole row is there once at most, so that presence counts it too.

@@ -22,8 +22,8 @@ from tidelog.schema import Kind, Schema
 
 _MANY_AGES = 2**30
 _SHORT_BLOCK = 64
-_WORTH_READING = 1 << 12
-"""Rows of a relation from which on finding the number of a wider key takes longer than to read some rows."""
+_WORTH_READING = 1 << 15
+"""Rows of a relation from which on numbers of wider keys are far away: below, they are found as fast as rows are read."""
 
 _NEAR_ROWS = 32
 """Rows of an id, on average, up to which reading them takes no longer than to keep and find numbers of wider keys."""
@@ -133,7 +133,10 @@ class Store:
             columns = self._near_columns(relation, key)
             self._near[relation, key] = stored.stored.bit_length(), columns
         index = None if columns is None else self.index(relation, columns)
-        if columns is None or not isinstance(index, Index) or not index.has_no_longer_block(_SHORT_BLOCK):
+        if columns is None or not isinstance(index, Index):
+            return None
+        if not index.has_no_longer_block(_SHORT_BLOCK):
+            self._near[relation, key] = stored.stored.bit_length(), None
             return None
         return columns, index
 
