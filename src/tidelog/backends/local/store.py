@@ -23,7 +23,7 @@ from tidelog.schema import Kind, Schema
 _MANY_AGES = 2**30
 _SHORT_BLOCK = 64
 _WORTH_READING = 1 << 15
-"""Rows of a relation from which on numbers of wider keys are far away: below, they are found as fast as rows are read."""
+"""Rows of a relation from which on numbers of wider keys are far away; below, they are found as fast as rows read."""
 
 _NEAR_ROWS = 32
 """Rows of an id, on average, up to which reading them takes no longer than to keep and find numbers of wider keys."""
