@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from hypothesis import reject
 
+import tidelog
 from production_oracle import Fact, State, TooLong, run
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
@@ -48,8 +49,34 @@ def states_by_engine(
     assert states[-1] == (state - rows_in(result.went)) | rows_in(result.came)
     assert result.cycles == len(states) - 1
     for fact in frozenset[Fact]().union(*states):
-        assert statuses(result.chains, fact, checked) == statuses_in(states, fact)
+        assert statuses(result.read_chains(), fact, checked) == statuses_in(states, fact)
     return tuple(states)
+
+
+def last_state_by_session(checked: CheckedProgram, facts: Facts) -> State | str:
+    """The facts at the end, as a session has them, which gives its run facts and takes what came of them as ids.
+
+    They are the same after the run was taken back and made again.
+    """
+    with tidelog.open(checked) as db:
+        for name, rows in facts.items():
+            db.insert(name, list(rows))
+
+        def state() -> State:
+            return frozenset((name, row) for name in facts for row in db[name])
+
+        before = state()
+        try:
+            db.run()
+        except OscillationError:
+            assert state() == before
+            return GOES_ROUND
+        after = state()
+        db.undo()
+        assert state() == before
+        db.redo()
+        assert state() == after
+        return after
 
 
 def statuses(chains: Chains, fact: Fact, checked: CheckedProgram) -> list[tuple[int, bool]]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan
 from tidelog.plan.statistics import Statistics
@@ -196,5 +199,18 @@ class Backend(Tables, Rounds, Questions, Protocol):
     """Where a program's relations are kept and its rules are run."""
 
     def fresh(self, schemas: Mapping[str, Schema]) -> Backend:
-        """An empty backend of the same kind."""
+        """An empty backend of the same kind, where facts of this one, and of others made so, mean the same."""
+        ...
+
+
+Part: TypeAlias = Sequence[npt.NDArray[np.int64]]
+"""Lists of columns of a row: what stands in each of them is a row of the part."""
+
+
+@runtime_checkable
+class InProcess(Backend, Protocol):
+    """A backend that has its facts in this process, as rows of ids."""
+
+    def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[Facts, ...]:
+        """The different rows of each part of what the plans derive, as `collect`; nothing where they derive nothing."""
         ...

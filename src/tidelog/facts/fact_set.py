@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import numpy.typing as npt
 
-from tidelog.facts.membership import Mask, Membership, Rows, chosen, passing_membership
+from tidelog.facts.membership import Mask, Membership, Rows, RowSet, chosen, passing_membership, room_for
 from tidelog.kernels import jit
 from tidelog.kernels.few_rows import different_rows, rows_without
+from tidelog.kernels.rows import project_changing
 
 _MANY_ROWS = 1 << 16
 
@@ -91,7 +93,10 @@ class FactSet:
         """The set of the rows."""
         if self._membership is None:
             made = passing_membership(self._width, len(self))
-            made.add(np.ascontiguousarray(self.rows), np.empty((len(self) + 1, self._width), np.int32), 0)
+            if isinstance(made, RowSet):
+                number_all([self.rows], made)
+            else:
+                made.add(np.ascontiguousarray(self.rows), np.empty((len(self) + 1, self._width), np.int32), 0)
             self._membership = made
         return self._membership
 
@@ -99,37 +104,79 @@ class FactSet:
 class Gathering:
     """Rows that come some at a time, of which each is to be kept once."""
 
-    __slots__ = ("_batches", "_most", "_new")
+    __slots__ = ("_batches", "_known", "_most", "_new")
 
     def __init__(self) -> None:
         self._batches: list[Rows] = []
         self._new = 0
         self._most = _MANY_ROWS
+        self._known: RowSet | None = None
 
     def add(self, rows: Rows) -> None:
         """Takes rows; the array is free again afterwards."""
-        self._batches.append(rows.copy())
+        self._take(rows.copy())
+
+    def add_columns(self, rows: Rows, columns: npt.NDArray[np.int64]) -> None:
+        """Takes what stands in some columns of rows; without columns, the one row that has none."""
+        if not columns.size:
+            self._take(np.zeros((1, 1), np.int32))
+            return
+        jit.work(rows.shape[0])
+        part = np.empty((rows.shape[0], columns.size), np.int32)
+        self._take(part[: project_changing(rows, columns, part)])
+
+    def __bool__(self) -> bool:
+        """Whether there is a row."""
+        return bool(self._batches or self._known)
+
+    def _take(self, rows: Rows) -> None:
+        self._batches.append(rows)
         self._new += rows.shape[0]
         if self._new > self._most:
+            if rows.shape[1] > 2:
+                self._settle()
+                return
             # As many again as are known are waited for, so that each row is looked at a few times at most.
             kept = self.facts()
             self._batches, self._new, self._most = [kept.rows], 0, max(_MANY_ROWS, len(kept))
 
+    def _settle(self) -> None:
+        """Takes what waits into a set, which has its rows in order."""
+        if self._known is None:
+            self._known = RowSet(self._batches[0].shape[1], 2 * _MANY_ROWS)
+        number_all(self._batches, self._known)
+        self._batches, self._new = [], 0
+
     def facts(self) -> FactSet:
         """The different rows so far; there was at least one."""
-        return different(self._batches)
+        if self._known is None:
+            return different(self._batches)
+        self._settle()
+        return FactSet(self._known.rows[: self._known.count], self._known)
 
 
 def different(batches: Iterable[Rows]) -> FactSet:
     """The different rows of all `batches`, of which there is at least one."""
     some = list(batches)
+    width, count = some[0].shape[1], sum(rows.shape[0] for rows in some)
+    if width > 2 and count**2 > _FEW_COMPARISONS:
+        numbered = RowSet(width, room_for(count))
+        number_all(some, numbered)
+        return FactSet(numbered.rows[: numbered.count], numbered)
     rows = some[0] if len(some) == 1 else np.concatenate(some)
-    if rows.shape[0] == 1:
+    if count == 1:
         return FactSet(rows)
-    jit.work(rows.shape[0])
-    out = np.empty((rows.shape[0] + 1, rows.shape[1]), np.int32)
-    if rows.shape[0] ** 2 <= _FEW_COMPARISONS:
+    jit.work(count)
+    out = np.empty((count + 1, width), np.int32)
+    if count**2 <= _FEW_COMPARISONS:
         return FactSet(out[: different_rows(np.ascontiguousarray(rows), out)])
-    known = passing_membership(rows.shape[1], rows.shape[0])
+    known = passing_membership(width, count)
     found = known.add(np.ascontiguousarray(rows), out, 0)
     return FactSet(out[:found], known)
+
+
+def number_all(batches: Iterable[Rows], known: RowSet) -> None:
+    """Takes the rows of all batches into a set."""
+    for rows in batches:
+        jit.work(rows.shape[0])
+        known.number(np.ascontiguousarray(rows), np.arange(rows.shape[1]))

@@ -354,7 +354,7 @@ class RowSet:
         """Makes room for that many rows in one step."""
         size = self._slots.size
         while size - size // 4 < count:
-            size *= 2
+            size *= 4 if 8 * size < _SMALL_TABLE else 2
         if size > self._slots.size:
             self._resize(size)
 
@@ -377,9 +377,15 @@ def passing_membership(width: int, rows: int) -> IdSet | PairSet | RowSet:
     """As `membership_for`, for so many rows that are soon thrown away: bits would have to be cleared first."""
     if width == 1:
         return IdSet()
+    if width > 2:
+        return RowSet(width, room_for(rows))
     # Pairs share words, more or fewer of them: a little room to begin with saves most of the growing.
-    room = max(_SMALLEST, 1 << (rows // 4).bit_length())
-    return PairSet(room, few_bytes=0) if width == 2 else RowSet(width, room)
+    return PairSet(max(_SMALLEST, 1 << (rows // 4).bit_length()), few_bytes=0)
+
+
+def room_for(rows: int) -> int:
+    """The room of a set of wide rows that need not grow for so many of them."""
+    return max(_SMALLEST, 1 << (2 * rows // 3).bit_length())
 
 
 def chosen(rows: Rows, mask: Mask) -> Rows:

@@ -228,6 +228,7 @@ class Relation:
     def insert_different(self, batches: Iterable[Rows]) -> int:
         """As `insert` into a relation without rows, of rows that are known to be all different; no set is made."""
         assert not self.count
+        self._membership = self._numbering = self._last_found = None
         for rows in batches:
             self._reserve(self.count + rows.shape[0])
             self.rows[self.count : self.count + rows.shape[0]] = rows

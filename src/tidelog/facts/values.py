@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +38,23 @@ _LETTERS_PER_ROW = 16
 
 
 class Values:
-    """The interned values of all kinds; shared by the relations of one backend."""
+    """The interned values of all kinds; shared by the relations of one backend, and of those made from it."""
 
     def __init__(self) -> None:
         self._words = {kind: WordTable() for kind in DTYPES}
         self.symbols = TextTable()
         self._ones: dict[tuple[Kind, Value], int] = {}
+        self._tables: dict[int, tuple[ref[pa.Table], npt.NDArray[np.int32]]] = {}
+
+    def remember(self, table: pa.Table, rows: npt.NDArray[np.int32]) -> None:
+        """Notes that `table` was made of these rows of ids, all different, as long as somebody has it."""
+        key = id(table)
+        self._tables[key] = ref(table, lambda _: self._tables.pop(key, None)), rows
+
+    def rows_behind(self, table: pa.Table) -> npt.NDArray[np.int32] | None:
+        """The rows of ids that `table` was made of, all different; None if it comes from elsewhere."""
+        held, rows = self._tables.get(id(table), (None, None))
+        return rows if held is not None and held() is table else None
 
     def size(self, kind: Kind) -> int:
         """How many different values of `kind` there are: ids lie below it."""

@@ -176,6 +176,46 @@ def present_in_blocks(begins, lengths, payload, rows, columns, result):
 
 
 @kernel
+def present_agreeing(keys, compared, begins, lengths, payload, columns, result):
+    """Writes for each of `keys` whether its block has a row whose `columns` equal its columns `compared`."""
+    for i in range(begins.size):
+        result[i] = False
+        for j in range(begins[i], begins[i] + lengths[i]):
+            if _agrees(keys, i, compared, payload, j, columns):
+                result[i] = True
+                break
+
+
+@kernel
+def expand_agreeing(left, keep, keys, compared, begins, lengths, payload, columns, take, out, row, offset):
+    """As `rows.expand`, of those rows of a block whose `columns` equal the columns `compared` of keys[row]."""
+    size = out.shape[0]
+    filled = 0
+    while row < left.shape[0] and filled < size:
+        end = begins[row] + lengths[row]
+        place = begins[row] + offset
+        while place < end and filled < size:
+            if _agrees(keys, row, compared, payload, place, columns):
+                for c in range(out.shape[1]):
+                    out[filled, c] = left[row, keep[c]] if keep[c] >= 0 else payload[place, take[c]]
+                filled += 1
+            place += 1
+        offset = place - begins[row]
+        if place == end:
+            row += 1
+            offset = 0
+    return filled, row, offset
+
+
+@inlined
+def _agrees(keys, i, compared, payload, j, columns):
+    for c in range(compared.size):
+        if keys[i, compared[c]] != payload[j, columns[c]]:
+            return False
+    return True
+
+
+@kernel
 def bisect_blocks(values, begins, lengths, bounds, side, upper):
     """Narrows each block of ascending `values` to those on one side of bounds[i].
 

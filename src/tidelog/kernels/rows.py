@@ -54,3 +54,18 @@ def project(rows, columns, out):
     for i in range(rows.shape[0]):
         for c in range(columns.size):
             out[i, c] = rows[i, columns[c]]
+
+
+@kernel
+def project_changing(rows, columns, out):
+    """Writes the `columns` of each row to `out`, unless the row before has the same there; returns how many."""
+    filled = 0
+    for i in range(rows.shape[0]):
+        is_same = i > 0
+        for c in range(columns.size):
+            value = rows[i, columns[c]]
+            out[filled, c] = value
+            is_same = is_same and value == rows[i - 1, columns[c]]
+        if not is_same:
+            filled += 1
+    return filled

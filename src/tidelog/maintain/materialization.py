@@ -27,11 +27,11 @@ from tidelog.maintain.rule_changes import (
     strata_to_derive,
 )
 from tidelog.maintain.update import Update
-from tidelog.plan.lower import given_to, lower
-from tidelog.plan.modules import closed_over_others, with_modules
-from tidelog.plan.nodes import Plan, Project, StratumPlan, Values, Version
-from tidelog.plan.optimize import optimize
-from tidelog.plan.update_rules import Questionnaire, questions_of
+from tidelog.plan.lower import given_to
+from tidelog.plan.modules import closed_over_others
+from tidelog.plan.nodes import Version
+from tidelog.plan.planned import planned
+from tidelog.plan.update_rules import Questionnaire
 from tidelog.schema import Schema
 
 
@@ -51,7 +51,7 @@ class Materialization:
         self._excluded: frozenset[str] = frozenset()
         self._declared: dict[str, Schema] = {}
         self._take(checked)
-        self._state_facts(lower(checked))
+        self._state_facts()
 
     def materialize(self) -> None:
         """Derives everything that follows, unless that is done."""
@@ -73,6 +73,11 @@ class Materialization:
         """The facts of `relation`, explicit and derived."""
         self.materialize()
         return self._backend.table(relation)
+
+    def facts(self, relation: str) -> Facts:
+        """As `table`, as facts that a backend made from this one can store."""
+        self.materialize()
+        return self._backend.facts(relation)
 
     def count(self, relation: str) -> int:
         """How many facts `relation` has."""
@@ -216,9 +221,8 @@ class Materialization:
 
     def _take(self, checked: CheckedProgram) -> None:
         self._checked = checked
-        plan = optimize(lower(checked))
-        plan = replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata))
-        self._plan = with_modules(plan, self._excluded) if self._maintenance.modules else plan
+        self._planned = planned(checked, self._excluded, modules=self._maintenance.modules)
+        self._plan = self._planned.plan
         self._in_vain: dict[int, InVain] = {}
         self._linear = closed_over_others(self._plan)
         relations = {**self._plan.schemas, **self._plan.hidden}
@@ -227,7 +231,7 @@ class Materialization:
             self._declared.setdefault(name, schema)
         self._names = {self._kept_in(relation): relation for relation in self._plan.schemas}
         self._ordering = Ordering(self._backend, self._observer)
-        self._questionnaire: Questionnaire | None = None
+        self._has_groups = False
 
     def _leave_out(self, relations: Set[str]) -> None:
         """Computes these relations by their rules from now on."""
@@ -247,16 +251,13 @@ class Materialization:
                 for relation in stratum.relations:
                     self._backend.clear(relation)
 
-    def _state_facts(self, plan: Plan) -> None:
+    def _state_facts(self) -> None:
         """Gives the facts of the text, as if they came from outside."""
-        for stratum in plan.strata:
-            for rule in stratum.once:
-                if _states_facts(rule.node):
-                    kept = self._kept_in(rule.head)
-                    found = self._backend.collect([replace(rule, head=kept)])
-                    for facts in found.values():
-                        new = self._backend.unknown(kept, facts)
-                        self._backend.exchange(kept, new, new.none())
+        for rule in self._planned.facts:
+            kept = self._kept_in(rule.head)
+            for facts in self._backend.collect([replace(rule, head=kept)]).values():
+                new = self._backend.unknown(kept, facts)
+                self._backend.exchange(kept, new, new.none())
 
     def _kept_in(self, relation: str) -> str:
         """Where the explicit facts of `relation` are."""
@@ -299,10 +300,10 @@ class Materialization:
         return Update(self._backend, self._questions(), run, journal, strategy, self._distrusted, self._in_vain)
 
     def _questions(self) -> Questionnaire:
-        if self._questionnaire is None:
-            self._questionnaire = questions_of(self._plan)
-            self._backend.declare(self._questionnaire.groups)
-        return self._questionnaire
+        if not self._has_groups:
+            self._backend.declare(self._planned.questions.groups)
+            self._has_groups = True
+        return self._planned.questions
 
     def _outcome(self, change: Change, nets: Mapping[str, Net], journal: Journal) -> Outcome:
         return Outcome(
@@ -327,11 +328,3 @@ class Materialization:
         return NetDelta(
             len(net.came), len(net.went), lambda: table(relation, net.came), lambda: table(relation, net.went)
         )
-
-
-def _states_facts(node: object) -> bool:
-    return isinstance(node, Project) and isinstance(node.input, Values)
-
-
-def _without_facts(stratum: StratumPlan) -> StratumPlan:
-    return replace(stratum, once=tuple(rule for rule in stratum.once if not _states_facts(rule.node)))

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from tidelog.language.syntax_tree import Call, Comparison, ComparisonOperator, Term, Test, Variable
+from tidelog.language.syntax_tree import (
+    AggregateFunction,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Term,
+    Test,
+    Variable,
+)
 from tidelog.plan.nodes import (
     Antijoin,
     Distinct,
@@ -170,6 +178,8 @@ def is_ready(part: Operation, bound: Set[str]) -> bool:
 def is_useful(part: Operation, bound: Set[str], waiting: tuple[Operation, ...], later: tuple[Source, ...]) -> bool:
     """Whether `part` filters rows now or computes what another part or source will read."""
     match put(part, UNIT, bound):
+        case GroupJoin(function=AggregateFunction.MIN | AggregateFunction.MAX | AggregateFunction.MEAN):
+            return True  # a group without rows has no value
         case Extend(name=name) | GroupJoin(name=name):
             return any(name in columns_of(source) or name in needs(source) for source in later) or any(
                 name in reads(other) for other in waiting if other is not part

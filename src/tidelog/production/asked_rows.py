@@ -6,19 +6,16 @@ some columns of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from tidelog.analysis.checked import ProductionRule
-from tidelog.backends.protocol import Facts
-from tidelog.facts.fact_set import different
-from tidelog.facts.membership import Rows
+from tidelog.backends.protocol import Part
 from tidelog.language.printer import print_term
 from tidelog.language.syntax_tree import Atom, Sign, Term
-from tidelog.production.ids import ids_of
 from tidelog.schema import Attribute, Kind, Schema
 
 Columns = npt.NDArray[np.int64]
@@ -35,20 +32,13 @@ class AskedColumns:
 
 @dataclass(frozen=True, slots=True)
 class AskedRows:
-    """Rows of `schema`, made by a plan for `atom`, in which all heads are; where there is one, its facts."""
+    """Rows of `schema`, made by a plan for `atom`, in which all heads are."""
 
     schema: Schema
     atom: Atom
     heads: tuple[AskedColumns, ...]
-
-    def by_head(self, found: Facts) -> Iterator[tuple[str, Sign, Facts]]:
-        """What is asked for in the rows that were found, some of them at least."""
-        if self.schema.relation == self.heads[0].relation:
-            yield self.heads[0].relation, self.heads[0].sign, found
-            return
-        rows = ids_of(found)
-        for head in self.heads:
-            yield head.relation, head.sign, different([_part(rows, columns) for columns in head.columns])
+    parts: tuple[Part, ...] = field(compare=False)
+    """The columns of each head."""
 
 
 def asked_rows(rule: ProductionRule, number: int, schemas: Mapping[str, Schema]) -> AskedRows:
@@ -64,13 +54,9 @@ def asked_rows(rule: ProductionRule, number: int, schemas: Mapping[str, Schema])
         columns = np.array([[*terms].index(key) for key in keys], np.int64)
         heads.setdefault((head.atom.relation, head.sign), []).append(columns)
     asked = tuple(AskedColumns(*key, tuple(some)) for key, some in heads.items())
+    parts = tuple(head.columns for head in asked)
     if len(rule.heads) == 1:
-        return AskedRows(schemas[rule.heads[0].atom.relation], rule.heads[0].atom, asked)
+        return AskedRows(schemas[rule.heads[0].atom.relation], rule.heads[0].atom, asked, parts)
     relation = f"{rule.id}.{number}@asked"
     attributes = tuple(Attribute(f"_{at}", kind.value, kind) for at, (_, kind) in enumerate(terms))
-    return AskedRows(Schema(relation, attributes), Atom(relation, (*terms.values(),), rule.span), asked)
-
-
-def _part(rows: Rows, columns: Columns) -> Rows:
-    """What stands in these columns; a fact without columns has one of its own."""
-    return rows.take(columns, axis=1) if columns.size else np.zeros((1, 1), np.int32)
+    return AskedRows(Schema(relation, attributes), Atom(relation, (*terms.values(),), rule.span), asked, parts)

@@ -42,15 +42,17 @@ def run_rules(
     retention: Retention = Retention.COSMA,
     limits: Limits = Limits(),  # noqa: B008  frozen
     on_firing: OnFiring | None = None,
+    derived: Callable[[str], Facts] | None = None,
 ) -> Result:
     """What the production rules of `checked` do to the facts `given`, in `backend`, which is empty.
 
+    `derived` gives what follows from these by ordinary rules, where somebody has that already.
     `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer.
     Raises OscillationError when they come back to a state, LimitError at a limit; `limits.rounds` counts cycles.
     """
     if checked.semantics is None:
         raise UsageError("the program has no production rules to run: it has no .production")
-    return Cycle(checked, backend, given, retention, limits, on_firing).run()
+    return Cycle(checked, backend, given, retention, limits, on_firing, derived).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Cycle:
         retention: Retention,
         limits: Limits,
         on_firing: OnFiring | None,
+        derived: Callable[[str], Facts] | None,
     ) -> None:
         assert checked.semantics is not None
         self._semantics = checked.semantics.semantics
@@ -89,18 +92,26 @@ class Cycle:
         self._on_firing = on_firing
         made = prepared(checked, retention)
         self._rules = made.rules
-        self._facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
-        for relation, rows in given.items():
-            self._facts.load(relation, rows)
-        self._facts.materialize()
+        self._acted_on = acted_on = made.acted_on
+        has_followers = not made.followed.isdisjoint(acted_on)
+        if derived is None or has_followers:
+            facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
+            for relation, rows in given.items():
+                facts.load(relation, rows)
+            facts.materialize()
+        else:
+            follow = frozenset(name for stratum in made.support.strata for name in stratum.relations)
+            for relation in given.keys() - follow:
+                backend.insert(relation, given[relation])
+            for relation in follow:
+                facts_of = derived(relation)
+                backend.exchange(relation, facts_of, facts_of.none())
+        self._followers = facts if has_followers else None
         self._network = Network(made, backend)
-        acted_on = dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads)
-        self._acted_on = tuple(acted_on)
-        self._has_followers = not made.followed.isdisjoint(acted_on)
         remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]
         self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
         self._idle: set[int] = set()
-        self._notes = ChainNotes(backend)
+        self._notes = ChainNotes(backend.fresh({name: checked.schemas[name] for name in acted_on}))
         self._fired: dict[str, Facts] = {}
         self._told_switches = 0
 
@@ -120,8 +131,8 @@ class Cycle:
             check_cycles(CycleUsage(cycles, rows, monotonic() - began), self._limits, rules)
         came = {relation: self._backend.facts(relation).minus(start[relation]) for relation in self._acted_on}
         went = {relation: self._backend.unknown(relation, start[relation]) for relation in self._acted_on}
-        chains, switches = self._notes.chains(), tuple(self._network.switches)
-        return Result(cycles, self._tables(came), self._tables(went), chains, self._network.rows(), switches)
+        came_rows, went_rows, switches = self._tables(came), self._tables(went), tuple(self._network.switches)
+        return Result(cycles, came_rows, went_rows, self._notes.chains, self._network.rows(), switches)
 
     def _choose(self) -> Choice | None:
         """What fires next; None when nothing is firable."""
@@ -196,8 +207,8 @@ class Cycle:
 
     def _exchange(self, nets: Mapping[str, Net]) -> Mapping[str, Net]:
         """Brings about `nets`, and what follows by ordinary rules; what is not as it was."""
-        if self._has_followers:
-            return self._facts.exchange(nets)
+        if self._followers is not None:
+            return self._followers.exchange(nets)
         for relation, net in nets.items():
             self._backend.exchange(relation, net.came, net.went)
         return nets

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from tidelog.analysis.checked import CheckedProgram, ProductionRule
 from tidelog.language.syntax_tree import Semantics
+from tidelog.plan.planned import PROGRAMS_KEPT, Same
 from tidelog.plan.retention.network import Retention, ways_to_try
 from tidelog.production.network.difference_plans import DifferencePlans, with_marked
 from tidelog.production.network.matching import Orders
@@ -19,8 +20,6 @@ from tidelog.production.rule_plans import Match, RuleMatches, matches_of
 from tidelog.production.semantics import in_order
 from tidelog.production.support import relations_in, supporting
 from tidelog.schema import Schema
-
-PROGRAMS_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,13 @@ class AlternativePlans:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """The rules in the order in which they are tried, their alternatives by the name of their instances, the ordinary
-    rules under them, the relations `followed` by these, and the schemas of all relations that plans read."""
+    rules under them, the relations `followed` by these and those `acted_on`, and the schemas of all that plans read."""
 
     rules: tuple[RuleMatches, ...]
     alternatives: Mapping[str, AlternativePlans]
     support: CheckedProgram
     followed: frozenset[str]
+    acted_on: tuple[str, ...]
     schemas: Mapping[str, Schema]
     semantics: Semantics
     retention: Retention
@@ -50,24 +50,11 @@ class Prepared:
 
 def prepared(checked: CheckedProgram, retention: Retention) -> Prepared:
     """What is made of `checked`, which has production rules; for the last few programs it is made only once."""
-    return _prepared(_Same(checked), retention)
-
-
-class _Same:
-    """A program as the key of what is made of it: it is the same if it is the same object."""
-
-    def __init__(self, checked: CheckedProgram) -> None:
-        self.checked = checked
-
-    def __hash__(self) -> int:
-        return id(self.checked)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.checked is other.checked
+    return _prepared(Same(checked), retention)
 
 
 @lru_cache(PROGRAMS_KEPT)
-def _prepared(program: _Same, retention: Retention) -> Prepared:
+def _prepared(program: Same, retention: Retention) -> Prepared:
     checked = program.checked
     assert checked.semantics is not None
     semantics = checked.semantics.semantics
@@ -88,4 +75,5 @@ def _prepared(program: _Same, retention: Retention) -> Prepared:
     support = supporting(checked)
     bodies = (rule.body for stratum in support.strata for rule in stratum.rules)
     followed = frozenset(name for body in bodies for name in relations_in(body))
-    return Prepared(rules, alternatives, support, followed, schemas, semantics, retention)
+    acted_on = tuple(dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads))
+    return Prepared(rules, alternatives, support, followed, acted_on, schemas, semantics, retention)

@@ -57,7 +57,7 @@ OnFiring: TypeAlias = Callable[[Firing], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run did: the number of cycles, how the facts at the end differ from the start, and the chain of each.
+    """What a run did: the number of cycles, how the facts at the end differ from the start, what reads their chains.
 
     `retained` is how many rows of joins were kept at the end, `switches` what costs have overturned.
     """
@@ -65,7 +65,7 @@ class Result:
     cycles: int
     came: Mapping[str, OwnRows] = field(default_factory=dict)
     went: Mapping[str, OwnRows] = field(default_factory=dict)
-    chains: Chains = field(default_factory=Chains)
+    read_chains: Callable[[], Chains] = Chains
     retained: int = 0
     switches: tuple[Switch, ...] = ()
 

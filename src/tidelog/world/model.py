@@ -92,14 +92,16 @@ class Model:
 
     def rules_run(self, on_firing: OnFiring | None) -> Step:
         """The step that production rules make of the explicit facts, fired until none is firable."""
-        checked, backend = self.checked, self._backend
-        given = {name: self.materialization.explicit(name) for name in relations_needed(checked)}
+        self.materialize()
+        checked, backend, facts = self.checked, self._backend, self.materialization
+        given = {name: facts.explicit(name) for name in relations_needed(checked)}
+        fresh = backend.fresh(checked.schemas)
         with _errors_told(checked):
-            result = run_rules(checked, backend.fresh(checked.schemas), given, limits=self._limits, on_firing=on_firing)
+            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, derived=facts.facts)
         late_news = None
         if is_revisable(checked):
             late_news = LateNews(checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))
-        return self._step_of(result, LastRun(lambda: result.chains, late_news))
+        return self._step_of(result, LastRun(result.read_chains, late_news))
 
     def rules_revised(self, change: Change, at: int) -> Step:
         """The step to where the last run would have ended with news of one of its cycles."""

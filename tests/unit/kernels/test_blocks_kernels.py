@@ -13,7 +13,9 @@ from tidelog.kernels.blocks import (
     EMPTY_COUNTS,
     append_blocks,
     bisect_blocks,
+    expand_agreeing,
     lay_out_blocks,
+    present_agreeing,
     present_in_blocks,
     probe_blocks,
     remove_from_blocks,
@@ -186,3 +188,29 @@ def test_a_row_is_told_from_its_equals_by_its_number():
         remove_from_blocks, groups[:1], rows, np.array([1], np.int32), columns, starts, counts, olds, payload
     )  # fmt: skip
     assert payload[starts[5] : starts[5] + counts[5]].tolist() == [[8, 0], [9, 2]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6), st.data(), st.integers(1, 4))
+def test_rows_of_a_block_that_agree_are_found_and_joined(keys, data, room):
+    payload = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=1, max_size=8))
+    begins = [data.draw(st.integers(0, len(payload))) for _ in keys]
+    lengths = [data.draw(st.integers(0, len(payload) - begin)) for begin in begins]
+    left = np.array(keys, np.int32).reshape(len(keys), 2)
+    matches = (np.array(begins, np.int64), np.array(lengths, np.int64), np.array(payload, np.int32))
+    compared, columns = np.array([1], np.int64), np.array([0], np.int64)
+    expected = [
+        [(key[0], row[1]) for row in payload[begin : begin + length] if row[0] == key[1]]
+        for key, begin, length in zip(keys, begins, lengths, strict=True)
+    ]
+    result = np.zeros(len(keys), np.bool_)
+    run_both(present_agreeing, left, compared, *matches, columns, result)
+    assert result.tolist() == [bool(rows) for rows in expected]
+    written, row, offset = [], 0, 0
+    keep, take = np.array([0, -1], np.int64), np.array([-1, 1], np.int64)
+    while row < len(keys):
+        out = np.zeros((room, 2), np.int32)
+        filled, row, offset = run_both(
+            expand_agreeing, left, keep, left, compared, *matches, columns, take, out, row, offset
+        )
+        written += map(tuple, out[:filled].tolist())
+    assert written == [pair for rows in expected for pair in rows]

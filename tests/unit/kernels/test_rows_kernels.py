@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.kernels.rows import compress, expand, project
+from tidelog.kernels.rows import compress, expand, project, project_changing
 from unit.kernels.forms import run_both
 
 ids = st.integers(0, 2**31 - 1)
@@ -61,3 +61,10 @@ def test_project_copies_the_columns_that_were_asked_for(columns):
     out = np.full((3, len(columns)), -7, np.int32)
     run_both(project, rows_array(rows), np.array(columns, np.int64), out)
     assert out.tolist() == [[row[column] for column in columns] for row in rows]
+
+
+def test_columns_are_written_where_they_are_not_those_of_the_row_before():
+    rows = np.array([[1, 5, 1], [1, 6, 1], [2, 5, 1], [1, 7, 1]], np.int32)
+    out = np.zeros((4, 2), np.int32)
+    count = run_both(project_changing, rows, np.array([2, 0]), out)
+    assert out[:count].tolist() == [[1, 1], [1, 2], [1, 1]]

@@ -10,6 +10,7 @@ import pytest
 from tidelog.backends.local import store as store_file
 from tidelog.backends.local.store import Store, different_ids
 from tidelog.facts.fact_set import FactSet
+from tidelog.facts.values import Values
 from tidelog.plan.nodes import Version
 from tidelog.schema import Attribute, Kind, Schema
 
@@ -17,7 +18,7 @@ EDGE = Schema("edge", (Attribute("a", "number", Kind.NUMBER), Attribute("b", "nu
 
 
 def store_of(*rows):
-    store = Store({"edge": EDGE})
+    store = Store({"edge": EDGE}, Values())
     insert(store, *rows)
     return store
 
@@ -145,7 +146,7 @@ def test_an_era_ends_where_the_next_one_begins():
 
 def test_ages_without_gaps_keep_their_order(monkeypatch):
     monkeypatch.setattr(store_file, "_MANY_AGES", 20)
-    store = Store({"edge": EDGE, "other": replace(EDGE, relation="other")})
+    store = Store({"edge": EDGE, "other": replace(EDGE, relation="other")}, Values())
     one, two = store.relations["edge"], store.relations["other"]
     two.insert(np.array([(number, 0) for number in range(9)], np.int32))
     two.clear()

@@ -185,3 +185,18 @@ def test_the_rule_of_section_3_1_goes_on_until_its_conflict_set_is_empty() -> No
         ("gamma", 3, 1),
         ("gamma", 3, 3),
     }
+
+
+def test_a_session_hands_what_ordinary_rules_derive_to_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise AssertionError("derived a second time")
+
+    db = tidelog.open(
+        ".production set .decl edge(x: number, y: number) .decl path(x: number, y: number) .decl far(x: number) "
+        "edge(1, 2). edge(2, 3). path(x, y) :- edge(x, y). path(x, z) :- path(x, y), edge(y, z). "
+        "+far(y) :- path(1, y), !edge(1, y)."
+    )
+    monkeypatch.setattr("tidelog.production.cycle.Materialization", refuse)
+    db.run()
+    assert list(db["far"]) == [(3,)]
+    assert db.history("far", (3,)) == (ChainRecord(0, False), ChainRecord(1, True, ("rule 5",)))

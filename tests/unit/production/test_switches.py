@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from answers import checked_program
 from production_answers import tuples
 from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.protocol import Facts, Watch, unwatched
+from tidelog.backends.protocol import Part, Watch, unwatched
 from tidelog.connectors.frames import to_table
+from tidelog.facts.fact_set import FactSet
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.retention.network import Retention
 from tidelog.plan.walk import relations_read
@@ -41,9 +42,16 @@ class Priced(LocalBackend):
 
     def collect(
         self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
-    ) -> Mapping[str, Facts]:
-        self._paid += sum(self._price(relations_read(rule.node)) for rule in rules)
+    ) -> Mapping[str, FactSet]:
+        self._pay(rules)
         return super().collect(rules, watch, most_matches)
+
+    def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[FactSet, ...]:
+        self._pay(rules)
+        return super().collect_parts(rules, parts)
+
+    def _pay(self, rules: Sequence[RulePlan]) -> None:
+        self._paid += sum(self._price(relations_read(rule.node)) for rule in rules)
 
     def effort(self) -> float:
         return self._paid

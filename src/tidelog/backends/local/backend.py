@@ -25,12 +25,13 @@ from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.tiers import Tiers
 from tidelog.backends.local.together import SharedRule, push_together
 from tidelog.backends.local.translate import survivors, translate
-from tidelog.backends.protocol import Derived, Tier, Watch, unwatched
+from tidelog.backends.protocol import Derived, Part, Tier, Watch, unwatched
 from tidelog.codegen.operands import RowsOf
 from tidelog.codegen.push_rule import Sharing
 from tidelog.facts.columns import arrow_schema, numbers_of
 from tidelog.facts.fact_set import FactSet, Gathering, different
 from tidelog.facts.membership import Rows
+from tidelog.facts.values import Values
 from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Version
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import relations_read
@@ -49,11 +50,16 @@ class LocalBackend:
     """`Backend` in this process. `jobs` is how many threads share the work of a round, `tier` how rules run."""
 
     def __init__(
-        self, schemas: Mapping[str, Schema], jobs: int = 1, tier: Tier = Tier.AUTO, profile: Profile | None = None
+        self,
+        schemas: Mapping[str, Schema],
+        jobs: int = 1,
+        tier: Tier = Tier.AUTO,
+        profile: Profile | None = None,
+        values: Values | None = None,
     ) -> None:
         self._profile = profile
         self._schemas = dict(schemas)
-        self._store = Store(schemas)
+        self._store = Store(schemas, values or Values())
         self._bodies: dict[int, tuple[Node, Body, frozenset[str]]] = {}
         self._jobs = jobs
         self._team = Team(jobs)
@@ -62,7 +68,7 @@ class LocalBackend:
         self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
 
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
-        return LocalBackend(schemas, self._jobs, self._tier, self._profile)
+        return LocalBackend(schemas, self._jobs, self._tier, self._profile, self._store.values)
 
     def declare(self, schemas: Mapping[str, Schema]) -> None:
         for name, schema in schemas.items():
@@ -75,6 +81,9 @@ class LocalBackend:
         if not kinds:
             return self._store.relations[relation].insert(np.zeros((rows.num_rows, 1), np.int32))
         stored = self._store.relations[relation]
+        known = self._store.values.rows_behind(rows)
+        if known is not None:
+            return stored.insert(known) if stored.count else stored.insert_different([known])
         if not stored.count and _is_ascending(rows, kinds):
             return stored.insert_different(self._encoded(rows, kinds))
         for batch in self._encoded(rows, kinds):
@@ -87,6 +96,9 @@ class LocalBackend:
         kinds = self._schemas[relation].kinds
         if not kinds:
             return FactSet(np.zeros((min(1, rows.num_rows), 1), np.int32))
+        known = self._store.values.rows_behind(rows)
+        if known is not None:
+            return FactSet(known)
         return different(list(self._encoded(rows, kinds)) or [np.empty((0, len(kinds)), np.int32)])
 
     def stored(self, relation: str, facts: FactSet) -> FactSet:
@@ -99,27 +111,34 @@ class LocalBackend:
         stored = self._store.relations[relation]
         if len(came):
             self._store.begin_era()
-            stored.insert(came.rows)
+            if stored.is_empty:
+                stored.insert_different([came.rows])
+            else:
+                stored.insert(came.rows)
         if len(went):
             stored.remove(went)
             stored.compact()
 
     def table(self, relation: str, facts: FactSet | None = None) -> pa.Table:
         schema = self._schemas[relation]
-        pieces = self._store.pieces(relation) if facts is None else [facts.rows]
+        rows = self._store.rows_at_hand(relation) if facts is None else facts.rows
+        pieces = self._store.pieces(relation) if rows is None else [rows]
         if not schema.arity:
-            return pa.table({"": pa.nulls(sum(rows.shape[0] for rows in pieces))}).select([])
+            return pa.table({"": pa.nulls(sum(piece.shape[0] for piece in pieces))}).select([])
         batches = [
             pa.RecordBatch.from_arrays(
                 [
-                    self._store.values.decode(kind, np.ascontiguousarray(rows[:, number]))
+                    self._store.values.decode(kind, np.ascontiguousarray(piece[:, number]))
                     for number, kind in enumerate(schema.kinds)
                 ],
                 schema=arrow_schema(schema),
             )
-            for rows in pieces
+            for piece in pieces
         ]
-        return pa.Table.from_batches(batches, schema=arrow_schema(schema))
+        table = pa.Table.from_batches(batches, schema=arrow_schema(schema))
+        if rows is not None:
+            self._store.values.remember(table, rows)
+        return table
 
     def clear(self, relation: str) -> FactSet:
         table, stored = self._store.compact(relation), self._store.relations[relation]
@@ -299,14 +318,26 @@ class LocalBackend:
     ) -> Mapping[str, FactSet]:
         found: dict[str, Gathering] = {}
         for rule in rules:
-            evaluation = Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)
-            body = self._body(rule)
-            body.prepare(evaluation)
-            for rows in body.run(body.source.morsels(evaluation), evaluation):
+            for rows in self._found(Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)):
                 watch(rule, rows.shape[0])
                 if rows.shape[0]:
                     found.setdefault(rule.head, Gathering()).add(rows)
         return {head: gathered.facts() for head, gathered in found.items()}
+
+    def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[FactSet, ...]:
+        found = [(Gathering(), part) for part in parts]
+        for rule in rules:
+            for rows in self._found(Evaluation(self._store, rule, survivors)):
+                for gathered, part in found if rows.shape[0] else ():
+                    for columns in part:
+                        gathered.add_columns(rows, columns)
+        return tuple(gathered.facts() for gathered, _ in found) if found[0][0] else ()
+
+    def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
+        """The rows that a plan derives, some at a time; they are good until the next are asked for."""
+        body = self._body(evaluation.rule)
+        body.prepare(evaluation)
+        return body.run(body.source.morsels(evaluation), evaluation)
 
     def effort(self) -> float:
         return thread_time() if self._jobs == 1 else process_time()

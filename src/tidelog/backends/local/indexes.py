@@ -99,11 +99,14 @@ class Index:
         return self._groups.count if self._groups is not None else int(np.count_nonzero(self._counts))
 
     def has_no_longer_block(self, size: int) -> bool:
-        """Whether no key has more than `size` rows. Counting that again can wait until enough rows have come."""
+        """Whether no key has, or had, more than `size` rows. Only the keys of rows that came since are looked at."""
         self.catch_up()
-        if self._longest + self._end - self._measured > size:
-            self._longest, self._measured = int(self._counts.max(initial=0)), self._end
-        return self._longest + self._end - self._measured <= size
+        if self._measured < self._end and self._longest <= size:
+            counts = self._counts
+            if self._end - self._measured < counts.size:
+                counts = counts[self._find_groups(self._relation.rows[self._measured : self._end], self._key)]
+            self._longest, self._measured = max(self._longest, int(counts.max(initial=0))), self._end
+        return self._longest <= size
 
     def present(self, rows: Rows, key: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> Mask:
         """For each row of `rows` whether the relation has it: `key` are its columns of the key, `others` the rest."""
@@ -121,10 +124,11 @@ class Index:
             self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
             return
-        self._append(self._end, relation.delta_start)
+        appended = self._append(self._end, relation.delta_start)
         if self._olds is not self._counts:
-            aged = self._number_groups(self._delta_start, relation.delta_start)
-            set_old(aged, self._counts, self._olds)
+            if appended is None or self._delta_start != self._end:
+                appended = self._number_groups(self._delta_start, relation.delta_start)
+            set_old(appended, self._counts, self._olds)
         if max(self._end, relation.delta_start) < relation.stored:
             self._separate()
             self._append(max(self._end, relation.delta_start), relation.stored)
@@ -150,9 +154,10 @@ class Index:
             groups, relation.rows, gone, self._columns, self._starts, self._counts, self._olds, self._payload
         )
 
-    def _append(self, start: int, end: int) -> None:
+    def _append(self, start: int, end: int) -> Rows | None:
+        """Takes in the rows from `start` to `end`; their groups, None if there are no such rows."""
         if start >= end:
-            return
+            return None
         jit.work(end - start)
         groups = self._number_groups(start, end)
         rooms = self._rooms
@@ -170,7 +175,7 @@ class Index:
                 self._starts, self._counts, rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             if reached == groups.size:
-                return
+                return groups
             self._make_room()
 
     def _separate(self) -> None:

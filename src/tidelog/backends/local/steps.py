@@ -30,15 +30,14 @@ from tidelog.backends.local.matches import (
     probing,
     with_column,
 )
+from tidelog.backends.local.near_key import NearKey, near_key
 from tidelog.backends.local.store import Store
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
-from tidelog.kernels.blocks import bisect_blocks
 from tidelog.language.functions import NoValue, range_values
 from tidelog.language.syntax_tree import (
     AggregateFunction,
     Comparison,
-    ComparisonOperator,
     Term,
     Test,
 )
@@ -78,6 +77,7 @@ class Lookup:
     names: tuple[str, ...]
     counts_rows: bool
     index: Index | ClosedIndex | None = None
+    near: NearKey | None = None
     whole_rows: WholeRows | None = None
     layout: tuple[str, ...] = field(init=False)
     """The columns of joined rows, those that are only compared too."""
@@ -92,23 +92,33 @@ class Lookup:
         if self._asks_for_whole_rows(evaluation):
             self.whole_rows = whole_rows(self.relation, evaluation.store)
         elif self.key:
-            self.index = evaluation.store.index(self.relation, self.key)
-            self.index.catch_up()
+            if len(self.key) > 1:
+                self.near = near_key(self.relation, self.key, evaluation.store, self.near)
+            if self.near is None:
+                self.index = evaluation.store.index(self.relation, self.key)
+                self.index.catch_up()
 
     def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
         # A whole row is there once at most, so that presence counts it too.
         if not self.new and (not self.counts_rows or self.whole_rows is not None):
             yield keep_rows(batch, self.present(batch, evaluation), self.names)
             return
+        for joined in self._joined(batch, evaluation):
+            yield agreeing(joined, self.equal, self.names)
+
+    def _joined(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
+        if self.near is not None:
+            return self.near.joined(batch, self.arguments, self.version, self.new, self.layout)
         matches = first_of(self._matches(batch, evaluation), evaluation.most_matches)
         new = self.new if self.index is None else in_payload(self.new, self.index.payload_columns)
-        for joined in expanded(batch, matches, new, self.layout):
-            yield agreeing(joined, self.equal, self.names)
+        return expanded(batch, matches, new, self.layout)
 
     def present(self, batch: Batch, evaluation: Evaluation) -> Mask:
         """For each row of `batch`, whether it has a match."""
         if self.whole_rows is not None:
             return self.whole_rows(key_rows(batch, self.arguments))
+        if self.near is not None:
+            return self.near.present(batch, self.arguments, self.version)
         return self._matches(batch, evaluation).lengths > 0
 
     def _asks_for_whole_rows(self, evaluation: Evaluation) -> bool:
@@ -140,61 +150,6 @@ def whole_rows(relation: str, store: Store) -> WholeRows:
     assert isinstance(index, Index)
     others = np.array(index.payload_columns, np.int64)
     return lambda rows: index.present(rows, np.array([short]), others)
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A comparison `column operator term` that an ordered lookup decides by halving."""
-
-    operator: ComparisonOperator
-    term: Term
-    rest: tuple[Part, ...]
-
-
-@dataclass(slots=True)
-class OrderedLookup:
-    """As `Lookup`, for rows whose `column` lies within bounds."""
-
-    relation: str
-    version: Version
-    key: tuple[int, ...]
-    arguments: tuple[Argument, ...]
-    column: int
-    bounds: tuple[Bound, ...]
-    new: Named
-    names: tuple[str, ...]
-
-    def prepare(self, _evaluation: Evaluation) -> None:
-        pass
-
-    def catch_up(self, evaluation: Evaluation) -> None:
-        evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
-
-    def run(self, batch: Batch, evaluation: Evaluation) -> Iterator[Batch]:
-        index = evaluation.store.ordered_index(self.relation, self.key, self.column, self.version)
-        limits = []
-        for bound in self.bounds:
-            numbers, missing = compute_numbers(bound.term, batch, evaluation.kinds, evaluation.store.values)
-            if missing is not None:
-                good = evaluation.set_aside(batch, missing, bound.rest)
-                if good.size:
-                    yield from self.run(good, evaluation)
-                return
-            limits.append(np.ascontiguousarray(numbers))
-        matches = index.probe(*probing(batch, self.arguments))
-        for bound, numbers in zip(self.bounds, limits, strict=True):
-            upper, side = _SIDES[bound.operator]
-            bisect_blocks(index.values, matches.begins, matches.lengths, numbers, side, upper)
-        matches = Matches(matches.begins, matches.lengths, matches.payload, int(matches.lengths.sum()))
-        yield from expanded(batch, matches, self.new, self.names)
-
-
-_SIDES = {
-    ComparisonOperator.LESS: (1, 0),
-    ComparisonOperator.LESS_EQUAL: (1, 1),
-    ComparisonOperator.GREATER: (0, 0),
-    ComparisonOperator.GREATER_EQUAL: (0, 1),
-}
 
 
 @dataclass(slots=True)

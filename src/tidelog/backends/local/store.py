@@ -24,6 +24,11 @@ from tidelog.schema import Kind, Schema
 
 _MANY_AGES = 2**30
 _SHORT_BLOCK = 64
+_WORTH_READING = 1 << 15
+"""Rows of a relation from which on numbers of wider keys are far away; below, they are found as fast as rows read."""
+
+_NEAR_ROWS = 32
+"""Rows of an id, on average, up to which reading them takes no longer than to keep and find numbers of wider keys."""
 
 _SAMPLE = 1 << 13
 """Rows that are looked at to guess how many different ids a column has."""
@@ -32,8 +37,8 @@ _SAMPLE = 1 << 13
 class Store:
     """The relations of a program. It is also the `Statistics` of the local backend."""
 
-    def __init__(self, schemas: Mapping[str, Schema]) -> None:
-        self.values = Values()
+    def __init__(self, schemas: Mapping[str, Schema], values: Values) -> None:
+        self.values = values
         self.clock = Clock()
         self.kinds: dict[str, tuple[Kind, ...]] = {}
         self.relations: dict[str, Relation] = {}
@@ -45,6 +50,7 @@ class Store:
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
+        self._near: dict[tuple[str, tuple[int, ...]], tuple[int, tuple[int, ...] | None]] = {}
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
@@ -105,6 +111,8 @@ class Store:
         """Those of `facts` that the relation has not."""
         if self.compact(relation) is not None:
             return facts.chosen(~self.contains(relation, facts.rows))
+        if self.relations[relation].is_empty:
+            return facts
         found = self.relations[relation].membership.unknown(np.ascontiguousarray(facts.rows))
         return facts if found.shape[0] == len(facts) else FactSet(found)
 
@@ -118,6 +126,32 @@ class Store:
             found = Index(self.relations[relation], key, is_numbered=is_numbered)
             self._indexes[relation, key, is_numbered] = found
         return found
+
+    def near_index(self, relation: str, key: tuple[int, ...]) -> tuple[tuple[int, ...], Index] | None:
+        """Some columns of `key` whose ids have few rows, and the index by them; None if there are none. Which ones is
+        looked for again when the relation has doubled."""
+        stored = self.relations[relation]
+        if stored.stored < _WORTH_READING or self.compact(relation) is not None:
+            return None
+        size, columns = self._near.get((relation, key), (-1, None))
+        if size != stored.stored.bit_length():
+            columns = self._near_columns(relation, key)
+            self._near[relation, key] = stored.stored.bit_length(), columns
+        index = None if columns is None else self.index(relation, columns)
+        if columns is None or not isinstance(index, Index):
+            return None
+        if not index.has_no_longer_block(_SHORT_BLOCK):
+            self._near[relation, key] = stored.stored.bit_length(), None
+            return None
+        return columns, index
+
+    def _near_columns(self, relation: str, key: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The column with the most different ids, or columns that have an index, if few rows share their ids."""
+        best = max(key, key=lambda column: self._distinct_in(relation, column))
+        several = (columns for name, columns, is_numbered in self._indexes if name == relation and not is_numbered)
+        parts = [(best,), *(columns for columns in several if len(columns) > 1 and {*columns} < {*key})]
+        few = self.relations[relation].size / _NEAR_ROWS
+        return next((columns for columns in parts if self.distinct(relation, columns) >= few), None)
 
     def short_column(self, relation: str) -> int | None:
         """The column by which a whole row is best looked for, None if that is the set of rows.
@@ -158,6 +192,10 @@ class Store:
         if table is not None:
             return table.rows()
         return self.relations[relation].living(*self._bounds(relation, version))
+
+    def rows_at_hand(self, relation: str) -> Rows | None:
+        """All rows of `relation`, None where they are not stored."""
+        return self.read(relation, Version.FULL) if self.compact(relation) is None else None
 
     def pieces(self, relation: str) -> Iterable[Rows]:
         """All rows of `relation`, some at a time where they are not stored."""

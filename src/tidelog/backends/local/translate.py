@@ -15,6 +15,7 @@ from tidelog.backends.local.body import Body, Head
 from tidelog.backends.local.closed_groups import ClosedAggregation
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.matches import Argument
+from tidelog.backends.local.ordered_lookup import Bound, OrderedLookup
 from tidelog.backends.local.sources import (
     OuterSource,
     ScanSource,
@@ -26,12 +27,10 @@ from tidelog.backends.local.sources import (
 from tidelog.backends.local.steps import (
     Absence,
     Aggregation,
-    Bound,
     Compute,
     Count,
     Filter,
     Lookup,
-    OrderedLookup,
     Step,
     TableJoin,
 )

@@ -64,12 +64,13 @@ class Together:
         with alternative.measured():
             way = alternative.way
             changes = way.changes()
-            found = [*self._matcher.found(way.plans.all() if changes is None else ()).values()]
+            asked, matcher = alternative.match.asked, self._matcher
+            found = [matcher.found_parts(way.plans.all(), asked.parts)] if changes is None else []
             for trigger, facts in changes or ():
-                found += self._matcher.found_from(since(trigger.relation), facts, way.plans.gained(trigger)).values()
-            if found:
-                for relation, sign, asked in alternative.match.asked.by_head(union(found)):
-                    self._asked[relation, sign].append((alternative.rule, asked))
+                plans = way.plans.gained(trigger)
+                found.append(matcher.found_parts_from(since(trigger.relation), facts, plans, asked.parts))
+            for head, *some in zip(asked.heads, *filter(None, found), strict=True) if any(found) else ():
+                self._asked[head.relation, head.sign].append((alternative.rule, union(some)))
             for trigger, facts in changes or ():
                 for head in alternative.rule.heads:
                     if undone_by(head.sign, head.atom.relation) == trigger:

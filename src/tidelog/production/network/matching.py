@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidelog.backends.protocol import Backend, Facts
+from tidelog.backends.protocol import Backend, Facts, InProcess, Part
 from tidelog.maintain.ordering import magnitude
 from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import RulePlan, Version
@@ -67,17 +67,15 @@ class Matcher:
     """A backend with the joins of plans ordered for what it holds; `schemas` are of all relations that plans read."""
 
     def __init__(self, backend: Backend, schemas: Mapping[str, Schema], orders: Orders) -> None:
+        assert isinstance(backend, InProcess), "production rules run where facts are rows of ids"
         backend.declare(schemas)
         self.backend = backend
         self._orders = orders
 
     def found(self, plans: Sequence[RulePlan]) -> Mapping[str, Facts]:
         """What the plans derive, by head; nothing for heads without rows."""
-        ordered = self._orders.with_rows(plans, self.backend.statistics())
-        if not ordered:
-            return {}
-        self.backend.catch_up(ordered)
-        return self.backend.collect(ordered)
+        ordered = self._ready(plans)
+        return self.backend.collect(ordered) if ordered else {}
 
     def found_from(self, relation: str, facts: Facts, plans: Sequence[RulePlan]) -> Mapping[str, Facts]:
         """What the plans derive from `facts`, the marked rows of `relation`."""
@@ -85,6 +83,26 @@ class Matcher:
             return {}
         self.backend.mark(relation, facts)
         return self.found(plans)
+
+    def found_parts(self, plans: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[Facts, ...]:
+        """The different rows of each part of what the plans derive; nothing where that is nothing."""
+        ordered = self._ready(plans)
+        return self.backend.collect_parts(ordered, parts) if ordered else ()
+
+    def found_parts_from(
+        self, relation: str, facts: Facts, plans: Sequence[RulePlan], parts: Sequence[Part]
+    ) -> tuple[Facts, ...]:
+        """As `found_parts`, from `facts`, the marked rows of `relation`."""
+        if not plans or not len(facts):
+            return ()
+        self.backend.mark(relation, facts)
+        return self.found_parts(plans, parts)
+
+    def _ready(self, plans: Sequence[RulePlan]) -> list[RulePlan]:
+        """Those plans that may derive something, with joins ordered and what they look up at hand."""
+        ordered = self._orders.with_rows(plans, self.backend.statistics())
+        self.backend.catch_up(ordered)
+        return ordered
 
 
 def union(some: Sequence[Facts]) -> Facts:

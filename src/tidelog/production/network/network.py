@@ -84,8 +84,10 @@ class Network:
 
     def effects(self, match: Match, instances: Facts) -> Iterator[tuple[str, Sign, Facts]]:
         """What these instances ask for."""
-        for found in self._matcher.found_from(match.relation, instances, match.asking).values():
-            yield from match.asked.by_head(found)
+        asked = match.asked
+        found = self._matcher.found_parts_from(match.relation, instances, match.asking, asked.parts)
+        for head, facts in zip(asked.heads, found, strict=True):
+            yield head.relation, head.sign, facts
 
     def instances(self, rule: RuleMatches) -> tuple[tuple[Match, Facts], ...]:
         """The instances of each alternative that has some."""

@@ -1,0 +1,68 @@
+"""Takes a checked program, returns its plan, made once for the last few programs: sessions over one share theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from tidelog.analysis.checked import CheckedProgram
+from tidelog.plan.lower import lower
+from tidelog.plan.modules import with_modules
+from tidelog.plan.nodes import Plan, Project, RulePlan, StratumPlan, Values
+from tidelog.plan.optimize import optimize
+from tidelog.plan.update_rules import Questionnaire, questions_of
+
+PROGRAMS_KEPT = 8
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan of the rules, those that state the `facts` of the text apart from it, and the questions of updates."""
+
+    plan: Plan
+    facts: tuple[RulePlan, ...]
+
+    @cached_property
+    def questions(self) -> Questionnaire:
+        """The questions that updates ask, made when somebody asks for them."""
+        return questions_of(self.plan)
+
+
+def planned(checked: CheckedProgram, excluded: frozenset[str], *, modules: bool) -> Planned:
+    """The plan of `checked`, with `modules` for what they can compute, but relations that are `excluded`."""
+    return _with_modules(Same(checked), excluded) if modules else _without_modules(Same(checked))
+
+
+class Same:
+    """A program as the key of what is made of it: it is the same if it is the same object."""
+
+    def __init__(self, checked: CheckedProgram) -> None:
+        self.checked = checked
+
+    def __hash__(self) -> int:
+        return id(self.checked)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.checked is other.checked
+
+
+@lru_cache(PROGRAMS_KEPT)
+def _without_modules(program: Same) -> Planned:
+    lowered = lower(program.checked)
+    facts = tuple(rule for stratum in lowered.strata for rule in stratum.once if _states_facts(rule.node))
+    plan = optimize(lowered)
+    return Planned(replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata)), facts)
+
+
+@lru_cache(PROGRAMS_KEPT)
+def _with_modules(program: Same, excluded: frozenset[str]) -> Planned:
+    plain = _without_modules(program)
+    return Planned(with_modules(plain.plan, excluded), plain.facts)
+
+
+def _states_facts(node: object) -> bool:
+    return isinstance(node, Project) and isinstance(node.input, Values)
+
+
+def _without_facts(stratum: StratumPlan) -> StratumPlan:
+    return replace(stratum, once=tuple(rule for rule in stratum.once if not _states_facts(rule.node)))
