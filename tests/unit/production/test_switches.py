@@ -39,11 +39,9 @@ class Priced(LocalBackend):
         self._price = price
         self._paid = 0.0
 
-    def collect(
-        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
-    ) -> Mapping[str, Facts]:
+    def collect(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[str, Facts]:
         self._paid += sum(self._price(relations_read(rule.node)) for rule in rules)
-        return super().collect(rules, watch, most_matches)
+        return super().collect(rules, watch)
 
     def effort(self) -> float:
         return self._paid
