@@ -15,13 +15,17 @@ from hypothesis import given, settings
 from answers import by_engine, by_oracle, checked_program
 from case_files import Case, all_cases
 from change_strategies import PROGRAMS, RISKY_PROGRAMS, Story, Variant, pairs, stories
-from replay import expected_history, replay
+from replay import apply_step, expected_history, replay
 from strategies import Sample, programs
 from test_cases import is_expected
 from tidelog import Maintenance, Tier
 from tidelog.backends.local import pushing, shares, sinks, together
 from tidelog.errors import EvaluationError
+from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import PairSet
+from tidelog.plan.nodes import RulePlan
+from tidelog.schema import Row
+from tidelog.session import Session
 from unit.kernels.forms import tier
 
 PUSH = Variant("push", {"tier": Tier.PUSH, "maintenance": Maintenance(modules=False)})
@@ -63,6 +67,47 @@ def test_changes_followed_by_pushed_rules_give_what_the_oracle_gives_at_once(sto
     if history is not None:
         with PUSH.open(history.checked) as session:
             replay(history, session)
+
+
+@settings(max_examples=pairs(share=3))
+@given(story=stories(PROGRAMS))
+def test_code_finds_a_derivation_of_a_fact_where_batches_find_one(story: Story) -> None:
+    history = expected_history(story)
+    if history is None:
+        return
+    with PUSH.open(history.checked) as session:
+        before = history.start
+        for chapter in history.chapters:
+            apply_step(chapter, before, session)
+            before = chapter.rows
+            for relation, question in questions_for_support(session):
+                by_code, by_batches = unsupported(relation, question, session)
+                assert by_code == by_batches
+
+
+def questions_for_support(session: Session) -> Iterator[tuple[str, RulePlan]]:
+    """Every question for a derivation of facts that there are."""
+    held = session._model.materialization
+    for questions in held._questions().strata:
+        if questions.stratum.closed is None:
+            for asked in (questions.outside, questions.older):
+                yield from ((relation, rule) for relation, rules in asked.items() for rule in rules)
+
+
+def unsupported(relation: str, question: RulePlan, session: Session) -> tuple[set[Row], set[Row]]:
+    """All facts of a relation for which a question finds no derivation, asked by code and by batches."""
+    backend, ordering = session._model.materialization._backend, session._model.materialization._ordering
+    facts = backend.facts(relation)
+    backend.mark(relation, facts)
+    rules = ordering.of((question,))
+    backend.catch_up(rules)
+    found = backend.collect(rules).get(relation)
+    by_batches = facts if found is None else facts.minus(found)
+    return rows_of(backend.unsupported(relation, rules)), rows_of(by_batches)
+
+
+def rows_of(facts: FactSet) -> set[Row]:
+    return set(map(tuple, facts.rows.tolist()))
 
 
 @settings(max_examples=pairs(share=2))

@@ -178,13 +178,13 @@ class Questions(Protocol):
         """Makes ready what the plans will look up: after that, what `collect` takes depends on its answers."""
         ...
 
-    def collect(
-        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
-    ) -> Mapping[str, Facts]:
-        """What each plan derives from what is stored and marked, by head. `catch_up` was called for the plans.
+    def collect(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[str, Facts]:
+        """What each plan derives from what is stored and marked, by head. `catch_up` was called for the plans."""
+        ...
 
-        With `most_matches` it may leave answers out: each join need look at no more matches of a row than that.
-        """
+    def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Facts:
+        """The marked facts of `relation` that none of the plans derives, each of which derives marked facts only.
+        `catch_up` was called for the plans."""
         ...
 
     def close(self, closed: ClosedRelation, came: OwnFacts, went: OwnFacts) -> tuple[Facts, Facts]:

@@ -61,6 +61,9 @@ class PlanSurroundings:
     def short_column(self, relation: str) -> int | None:  # noqa: ARG002
         return None
 
+    def numbers_pairs(self, relation: str) -> bool:  # noqa: ARG002
+        return False
+
 
 class Nothing:
     """Statistics of relations about which nothing is known."""

@@ -33,6 +33,10 @@ class Surroundings(Protocol):
         """The column by which a whole row is best looked for: each of its ids has few rows. None if that is the set."""
         ...
 
+    def numbers_pairs(self, relation: str) -> bool:
+        """Whether the numbers of the rows of a relation of pairs are in one array."""
+        ...
+
 
 class Atoms:
     """Writes what finds rows of atoms for a rule with that `head`. `bound` are the names that have a value by then."""
@@ -79,9 +83,9 @@ class Atoms:
             return self._writer.call("has_id", *(texts or ("0",)), *known)
         if width == 2:
             return self._writer.call("has_pair", *texts, *known)
-        return f"{self._row_number(texts, known)} >= 0"
+        return f"{self.row_number(texts, known)} >= 0"
 
-    def _row_number(self, texts: tuple[str, ...], numbered: tuple[str, ...]) -> str:
+    def row_number(self, texts: tuple[str, ...], numbered: tuple[str, ...]) -> str:
         """Text for the number of a row among numbered ones."""
         row, columns, number = self._writer.operand(Scratch(len(texts)))
         for column, text in enumerate(texts):
@@ -96,7 +100,7 @@ class Atoms:
         group = texts[0]
         if numbering:
             group = writer.fresh("group")
-            writer.line(f"{group} = {self._row_number(texts, tuple(numbering))}")
+            writer.line(f"{group} = {self.row_number(texts, tuple(numbering))}")
         writer.line(f"{low} = {high} = np.int64(0)")
         with writer.block(f"if 0 <= {group} < {starts}.size:"):
             writer.line(f"{low} = np.int64({starts}[{group}])")

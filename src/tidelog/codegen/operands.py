@@ -161,7 +161,69 @@ class Scratch:
         return {"row": ROWS, "columns": LONGS, "number": IDS}
 
 
-Operand: TypeAlias = RowsOf | Blocks | Words | ChangedKeys | Known | Sink | Numbers | Interning | Identity | Scratch
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The marked rows of a relation, with their ages as one more column where somebody asks; which of them have an
+    answer."""
+
+    relation: str
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"rows": ROWS, "answered": BYTES}
+
+
+@dataclass(frozen=True, slots=True)
+class AgedBlocks:
+    """The rows of a relation by one column, as `Blocks`, with the number of the row behind the other columns."""
+
+    relation: str
+    key: int
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"starts": IDS, "counts": IDS, "payload": ROWS}
+
+
+@dataclass(frozen=True, slots=True)
+class RowNumbers:
+    """What finds the number of a row of a relation: an array of pairs, or a table of rows."""
+
+    relation: str
+    is_array: bool
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"numbers": ROWS} if self.is_array else {"slots": LONGS, "rows": ROWS}
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The ages of a relation's rows (see `kernels.ages`)."""
+
+    relation: str
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"starts": IDS, "ages": IDS}
+
+
+Operand: TypeAlias = (
+    RowsOf
+    | Blocks
+    | Words
+    | ChangedKeys
+    | Known
+    | Sink
+    | Numbers
+    | Interning
+    | Identity
+    | Scratch
+    | Asked
+    | AgedBlocks
+    | RowNumbers
+    | Spans
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from keyword import kwlist
 from typing import assert_never
 
 from tidelog.codegen.operands import (
+    AgedBlocks,
+    Asked,
     Blocks,
     ChangedKeys,
     Identity,
@@ -16,9 +18,11 @@ from tidelog.codegen.operands import (
     Known,
     Numbers,
     Operand,
+    RowNumbers,
     RowsOf,
     Scratch,
     Sink,
+    Spans,
     Words,
 )
 from tidelog.kernels.generated import NAMESPACE
@@ -110,6 +114,14 @@ def _stem(operand: Operand) -> str:
             words = ["constant", kind.value]
         case Scratch():
             words = ["scratch"]
+        case Asked(relation):
+            words = [relation, "asked"]
+        case AgedBlocks(relation, column):
+            words = [relation, "aged", "by", str(column)]
+        case RowNumbers(relation):
+            words = [relation, "numbered"]
+        case Spans(relation):
+            words = [relation, "spans"]
         case _:
             assert_never(operand)
     return re.sub(r"\W", "_", "_".join(words))

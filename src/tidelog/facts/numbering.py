@@ -18,6 +18,11 @@ class PairNumbers:
     def __init__(self, reach: tuple[int, int]) -> None:
         self._numbers = np.full(reach, -1, np.int32)
 
+    @property
+    def numbers(self) -> Rows:
+        """The number of each pair, -1 for pairs that have none."""
+        return self._numbers
+
     def find(self, batch: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         """The number of each row of `batch`, -1 for rows that have none."""
         numbers = np.empty(batch.shape[0], np.int32)

@@ -32,6 +32,12 @@ def are_younger(starts, ages, numbers, number_column, rows, age_column, result):
 
 
 @inlined
+def is_older(starts, ages, number, age):
+    """Whether the row of that number is there (not -1) and older than that age."""
+    return number >= 0 and _age_of(starts, ages, number) < age
+
+
+@inlined
 def _age_of(starts, ages, number):
     low = 0
     high = starts.size

@@ -18,13 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from tidelog.kernels import arithmetic, jit, push, shared_push
+from tidelog.kernels import ages, arithmetic, jit, pair_numbers, push, shared_push
 from tidelog.kernels.jit import Kernel
 
 NAMESPACE: dict[str, object] = {
     **{name: value for name, value in vars(push).items() if isinstance(value, Kernel) or name.isupper()},
     **{name: value for name, value in vars(shared_push).items() if isinstance(value, Kernel)},
     **{name: value for name, value in vars(arithmetic).items() if isinstance(value, Kernel)},
+    **{name: value for name, value in vars(ages).items() if isinstance(value, Kernel)},
+    **{name: value for name, value in vars(pair_numbers).items() if isinstance(value, Kernel)},
     "lowest_bit": jit.lowest_bit,
     "np": np,
 }

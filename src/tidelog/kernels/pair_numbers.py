@@ -14,6 +14,12 @@ def find_pairs(numbers, batch, columns, out):
         out[i] = numbers[x, y] if _is_within(numbers, x, y) else -1
 
 
+@inlined
+def number_of_pair(x, y, numbers):
+    """The number of a pair, -1 where it has none."""
+    return numbers[x, y] if _is_within(numbers, x, y) else -1
+
+
 @lean
 def enter_pairs(numbers, rows, first):
     """Gives the numbers from `first` on to `rows`; returns how many are done, fewer than all where one lies outside."""

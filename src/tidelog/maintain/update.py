@@ -12,6 +12,7 @@ before the fact itself: such derivations cannot go round in a circle.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 
@@ -38,9 +39,6 @@ DOUBTFUL = 0.05
 
 MANY_FACTS = 1024
 """Facts from which on it pays to ask in several steps."""
-
-FEW_MATCHES = ((64, 2), (MANY_FACTS, 8))
-"""Facts from which on another derivation is first looked for among so many matches of each join."""
 
 
 @dataclass(slots=True)
@@ -260,15 +258,9 @@ class Update:
         return [*outside, *older] if self._strategy is Strategy.BACKWARD_FORWARD else outside
 
     def _unsupported(self, relation: str, facts: Facts, support: Sequence[RulePlan], number: int) -> Facts:
-        """Those of `facts` for which no other derivation is found.
-
-        One derivation is enough, so for many facts each join first looks at a few matches only.
-        """
-        for many, most in (*FEW_MATCHES, (1, None)):
-            if len(facts) >= many:
-                found = self._ask(relation, facts, support, number, most).get(relation)
-                facts = facts if found is None else facts.minus(found)
-        return facts
+        """Those of `facts` for which no other derivation is found."""
+        with self._asking(relation, facts, support, number) as (ordered, watch):
+            return self._backend.unsupported(relation, ordered, watch) if ordered else facts
 
     def _stage_what_stays_closed(self, module: ClosedRelation, deleted: Mapping[str, Facts]) -> None:
         """Takes deleted edges out of a module; stages the facts that went with them but are closed without them too."""
@@ -336,20 +328,24 @@ class Update:
         for relation in stratum.relations:
             self._journal.refilled(relation)
 
-    def _ask(
-        self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int, most_matches: int | None = None
-    ) -> Mapping[str, Facts]:
+    def _ask(self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int) -> Mapping[str, Facts]:
         """The answers to questions about `marked` facts of `relation`, by head."""
         if not rules:
             return {}
+        with self._asking(relation, marked, rules, number) as (ordered, watch):
+            return self._backend.collect(ordered, watch) if ordered else {}
+
+    @contextmanager
+    def _asking(
+        self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int
+    ) -> Iterator[tuple[Sequence[RulePlan], Watch]]:
+        """A block that is paid for, to ask about `marked` facts: the questions that may have an answer, and a watch."""
         self._backend.mark(relation, marked)
         watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
         ordered = self._run.ordered(rules)
-        if not ordered:
-            return {}
         self._backend.catch_up(ordered)
         with self._budget(number) as budget:
-            return self._backend.collect(ordered, _both(watch, budget.check), most_matches)
+            yield ordered, _both(watch, budget.check)
 
 
 def _gaining(

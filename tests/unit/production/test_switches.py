@@ -40,11 +40,9 @@ class Priced(LocalBackend):
         self._price = price
         self._paid = 0.0
 
-    def collect(
-        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
-    ) -> Mapping[str, FactSet]:
+    def collect(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[str, FactSet]:
         self._pay(rules)
-        return super().collect(rules, watch, most_matches)
+        return super().collect(rules, watch)
 
     def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[FactSet, ...]:
         self._pay(rules)

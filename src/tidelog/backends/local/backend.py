@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidelog.backends.local.asking import fits, prepare, unanswered
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import catch_up
 from tidelog.backends.local.paths import Window, path_of
 from tidelog.backends.local.profile import Count, Profile
-from tidelog.backends.local.pushing import PushedCode
+from tidelog.backends.local.pushing import PushedCode, asking_code_of
 from tidelog.backends.local.running_ahead import RunningAhead
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
@@ -42,6 +43,10 @@ Work = TypeVar("Work")
 _SHARE_AT_ONCE = 0.25
 
 _FIRST_LOOK = 64
+
+_FEW_MATCHES = ((64, 2), (1024, 8))
+"""Facts from which on a derivation is first looked for among so many matches of each join: one is enough."""
+
 _LOADED = 1 << 16
 """Rows turned into ids at a time."""
 
@@ -65,6 +70,7 @@ class LocalBackend:
         self._team = Team(jobs)
         self._tier = tier
         self._running_ahead = RunningAhead(self._store)
+        self._askers = Tiers(self._store, tier, Sharing.ALONE, asking_code_of)
         self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
 
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
@@ -311,11 +317,17 @@ class LocalBackend:
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
         for rule in rules:
-            self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
+            code = self._askers.code(rule)
+            if code is None:
+                self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
+            else:
+                prepare(code, self._store)
 
-    def collect(
-        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
-    ) -> Mapping[str, FactSet]:
+    def collect(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[str, FactSet]:
+        return self._collect(rules, watch, None)
+
+    def _collect(self, rules: Sequence[RulePlan], watch: Watch, most_matches: int | None) -> Mapping[str, FactSet]:
+        """What each plan derives, by head; with `most_matches` from no more matches of a row in each join than that."""
         found: dict[str, Gathering] = {}
         for rule in rules:
             for rows in self._found(Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)):
@@ -336,8 +348,25 @@ class LocalBackend:
     def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
         """The rows that a plan derives, some at a time; they are good until the next are asked for."""
         body = self._body(evaluation.rule)
+        if self._askers.code(evaluation.rule) is not None:
+            body.catch_up(evaluation)  # only its code was made ready
         body.prepare(evaluation)
         return body.run(body.source.morsels(evaluation), evaluation)
+
+    def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> FactSet:
+        codes = [(rule, code) for rule in rules if (code := self._askers.code(rule)) and fits(code, self._store)]
+        evaluations = [(code, Evaluation(self._store, rule, survivors, watch)) for rule, code in codes]
+        facts = unanswered(evaluations, relation, self._store)
+        others = [rule for rule in rules if all(rule is not known for known, _ in codes)]
+        started = perf_counter()
+        for many, most in (*_FEW_MATCHES, (1, None)):
+            if others and len(facts) >= many:
+                self.mark(relation, facts)
+                found = self._collect(others, watch, most).get(relation)
+                facts = facts if found is None else facts.minus(found)
+        for rule in others:
+            self._askers.note(rule, perf_counter() - started)
+        return facts
 
     def effort(self) -> float:
         return thread_time() if self._jobs == 1 else process_time()

@@ -16,6 +16,8 @@ from tidelog.backends.local.sinks import Arrays
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.word_index import WordIndex
 from tidelog.codegen.operands import (
+    AgedBlocks,
+    Asked,
     Blocks,
     ChangedKeys,
     Identity,
@@ -23,13 +25,16 @@ from tidelog.codegen.operands import (
     Known,
     Numbers,
     Operand,
+    RowNumbers,
     RowsOf,
     Scratch,
     Sink,
+    Spans,
     Words,
 )
 from tidelog.facts.columns import DTYPES
 from tidelog.facts.membership import IdSet, PairSet
+from tidelog.facts.numbering import PairNumbers
 from tidelog.plan.nodes import Version
 from tidelog.schema import Kind
 
@@ -50,6 +55,8 @@ def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None
         match operand:
             case Blocks(relation, key):
                 index: AnyIndex = store.index(relation, key)
+            case AgedBlocks(relation, column):
+                index = store.index(relation, (column,), is_numbered=True)
             case Words(relation, column) | ChangedKeys(relation, column):
                 index = store.word_index(relation, column)
             case _:
@@ -96,8 +103,20 @@ def _arrays(operand: Operand, evaluation: Evaluation, lent: Arrays, interned: In
             if isinstance(held, IdSet):
                 return (held.seen,)
             return held.arrays if isinstance(held, PairSet) else (held.slots, held.rows)
-        case Sink():
+        case Sink() | Asked():
             return lent
+        case AgedBlocks(relation, column):
+            aged = store.index(relation, (column,), is_numbered=True)
+            assert isinstance(aged, Index)
+            starts, _, counts, payload = aged.arrays
+            return starts, counts, payload
+        case RowNumbers(relation):
+            numbering = store.relations[relation].numbering
+            if isinstance(numbering, PairNumbers):
+                return (numbering.numbers,)
+            return numbering.slots, numbering.rows
+        case Spans(relation):
+            return store.relations[relation].spans
         case Numbers(kind):
             return (store.values.table(kind).values.view(DTYPES[kind]),)
         case Interning(kind):

@@ -11,8 +11,10 @@ from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import Interned, bind, settle_interned
 from tidelog.backends.local.sinks import Sink, sink_for
 from tidelog.backends.local.store import Store
+from tidelog.codegen.ask_rule import ask_rule
 from tidelog.codegen.operands import ChangedKeys, NotPushed, PushedRule
 from tidelog.codegen.push_rule import Sharing, push_rule
+from tidelog.facts.numbering import PairNumbers
 from tidelog.kernels.generated import generated_kernel
 from tidelog.kernels.jit import Kernel
 from tidelog.plan.nodes import RulePlan
@@ -95,6 +97,12 @@ def code_of(
     return PushedCode(found, generated_kernel(found.source), sharing)
 
 
+def asking_code_of(rule: RulePlan, surroundings: StoreSurroundings, _sharing: Sharing) -> PushedCode | NotPushed:
+    """The code that answers a question, not compiled yet, or why there is none."""
+    found = ask_rule(rule, surroundings)
+    return found if isinstance(found, NotPushed) else PushedCode(found, generated_kernel(found.source), Sharing.ALONE)
+
+
 class StoreSurroundings:
     """What a generator asks, answered by a store, and whether the answers would still be the same."""
 
@@ -131,6 +139,9 @@ class StoreSurroundings:
 
     def short_column(self, relation: str) -> int | None:
         return self._tell(lambda: self._store.short_column(relation))
+
+    def numbers_pairs(self, relation: str) -> bool:
+        return self._tell(lambda: isinstance(self._store.relations[relation].numbering, PairNumbers))
 
     def _keys(self, relation: str, column: int) -> int:
         return self._store.distinct(relation, (column,))

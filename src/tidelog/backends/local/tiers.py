@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from subprocess import Popen
 from time import monotonic
+from typing import TypeAlias
 
 from tidelog.backends.local.pushing import PushedCode, StoreSurroundings, code_of
 from tidelog.backends.local.store import Store
@@ -28,6 +30,9 @@ BETWEEN_LOOKS = 0.1
 """Seconds between two looks at what has been compiled meanwhile."""
 
 
+Write: TypeAlias = Callable[[RulePlan, StoreSurroundings, Sharing], PushedCode | NotPushed]
+
+
 @dataclass(slots=True)
 class Candidate:
     """A plan that may run by generated code; `is_ready` once it is compiled, `is_waiting` until then if it will be."""
@@ -42,12 +47,13 @@ class Candidate:
 
 
 class Tiers:
-    """Decides for each plan of a rule. Code is compiled by one other process at a time."""
+    """Decides for each plan of a rule, whose code `write` gives. It is compiled by one other process at a time."""
 
-    def __init__(self, store: Store, tier: Tier, sharing: Sharing) -> None:
+    def __init__(self, store: Store, tier: Tier, sharing: Sharing, write: Write = code_of) -> None:
         self._store = store
         self._tier = tier
         self._sharing = sharing
+        self._write = write
         self._candidates: dict[int, Candidate] = {}
         self._spent: dict[int, float] = defaultdict(float)
         self._waiting: list[Candidate] = []
@@ -105,7 +111,7 @@ class Tiers:
 
     def _written(self, rule: RulePlan) -> Candidate:
         surroundings = StoreSurroundings(self._store, {rule.head, *relations_read(rule.node)})
-        return Candidate(rule.node, surroundings, code_of(rule, surroundings, self._sharing))
+        return Candidate(rule.node, surroundings, self._write(rule, surroundings, self._sharing))
 
     def _renewed(self, rule: RulePlan, stale: Candidate) -> Candidate:
         """The code that would be written now, once it is compiled; until then what was written before, which gives the

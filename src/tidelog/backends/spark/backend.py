@@ -169,11 +169,12 @@ class SparkBackend:
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
         """There is nothing that could be made ready: Spark keeps no indexes."""
 
-    def collect(
-        self, rules: Sequence[RulePlan], watch: Watch = unwatched, most_matches: int | None = None
-    ) -> Mapping[str, SparkFacts]:
-        if most_matches is not None:
-            return {}  # a job that leaves answers out takes as long as one that does not
+    def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> SparkFacts:
+        facts = self._store.marked[relation]
+        found = self.collect(rules, watch).get(relation)
+        return facts if found is None else facts.minus(found)
+
+    def collect(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[str, SparkFacts]:
         found: dict[str, SparkFacts] = {}
         for head, some in _by_head(rules).items():
             with described(self._jobs.spark, of_rules(some)):

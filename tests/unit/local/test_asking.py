@@ -1,0 +1,60 @@
+"""Whether facts have a derivation is answered by generated code where there is some."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import tidelog
+from tidelog import Tier
+from tidelog.backends.local import backend
+from tidelog.backends.local.asking import unanswered
+
+SAME_GENERATION = """
+.decl edge(parent: number, child: number)
+.decl same(x: number, y: number)
+same(x, y) :- edge(p, x), edge(p, y), x != y.
+same(x, y) :- edge(a, x), same(a, b), edge(b, y).
+"""
+
+TREE = [(0, 1), (0, 2), (1, 3), (2, 4), (5, 1), (5, 2)]
+
+
+def test_a_fact_with_another_derivation_stays_and_one_without_goes() -> None:
+    with mock.patch.object(backend, "unanswered", wraps=unanswered) as asked, opened() as session:
+        assert sorted(session["same"]) == [(1, 2), (2, 1), (3, 4), (4, 3)]
+        delta = session.apply(retract={"edge": [(0, 1)]})
+        assert not delta["same"].vanished
+        delta = session.apply(retract={"edge": [(5, 2)]})
+        assert sorted(delta["same"].vanished) == [(1, 2), (2, 1), (3, 4), (4, 3)]
+    codes = [code for call in asked.call_args_list for code, _ in call.args[0]]
+    assert any("is_older" in code.rule.source for code in codes)
+    assert any("is_older" not in code.rule.source for code in codes)
+
+
+def test_code_for_another_kind_of_row_numbers_is_not_run() -> None:
+    with mock.patch.object(backend, "fits", return_value=False), opened() as session:
+        session.apply(retract={"edge": [(0, 1)]})
+        assert len(session["same"]) == 4
+        session.apply(retract={"edge": [(5, 2)]})
+        assert not len(session["same"])
+
+
+def test_a_loop_ends_where_a_derivation_was_found() -> None:
+    with opened() as session:
+        session.apply(retract={"edge": [(0, 1)]})
+        askers = session._model.materialization._backend._askers  # type: ignore[attr-defined]
+        sources = [each.code.rule.source for each in askers._candidates.values() if each.is_ready and is_written(each)]
+    assert sources
+    for source in sources:
+        assert source.count("for at") == source.count("break")
+
+
+def is_written(candidate: object) -> bool:
+    return hasattr(candidate.code, "rule")  # type: ignore[attr-defined]
+
+
+def opened() -> tidelog.Session:
+    """A session over a family tree in which 1 and 2 have two parents in common."""
+    session = tidelog.open(SAME_GENERATION, tier=Tier.PUSH)
+    session.insert("edge", TREE)
+    return session
