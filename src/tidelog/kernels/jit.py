@@ -125,10 +125,6 @@ def prefetch(array: Any, index: Any) -> None:
     """Asks the processor to bring `array[index]` near; means nothing in plain Python."""
 
 
-def prefetch_to_write(array: Any, index: Any) -> None:
-    """As `prefetch`, and asks other processors to give up the line of the cache."""
-
-
 def fetch_or(array: Any, index: Any, bits: Any) -> Any:
     """Sets bits of `array[index]`, what it was before; no other thread comes between if kernels are compiled."""
     before = array[index]
@@ -184,10 +180,8 @@ def _load_numba() -> Any:
         from numba.extending import overload, typeof_impl
 
         typeof_impl.register(Kernel)(lambda value, _context: numba.types.Dispatcher(value.dispatcher))
-        fetch, fetch_to_write = _prefetch_instruction(_TO_READ), _prefetch_instruction(_TO_WRITE)
-        set_bits, swap = _fetch_or_instruction(), _swap_instruction()
+        fetch, set_bits, swap = _prefetch_instruction(), _fetch_or_instruction(), _swap_instruction()
         overload(prefetch)(lambda array, index: lambda array, index: fetch(array, index))  # noqa: ARG005
-        overload(prefetch_to_write)(lambda array, index: lambda array, index: fetch_to_write(array, index))  # noqa: ARG005
         overload(fetch_or)(lambda array, index, bits: lambda array, index, bits: set_bits(array, index, bits))  # noqa: ARG005
         overload(swap_if)(lambda array, index, old, new: lambda array, index, old, new: swap(array, index, old, new))  # noqa: ARG005
         overload(lowest_bit)(lambda word: lambda word: trailing_zeros(word))  # type: ignore[call-arg]  # noqa: ARG005
@@ -195,10 +189,7 @@ def _load_numba() -> Any:
     return _tier.numba
 
 
-_TO_READ, _TO_WRITE = 0, 1
-
-
-def _prefetch_instruction(purpose: int) -> Any:
+def _prefetch_instruction() -> Any:
     from llvmlite import ir
     from numba.core import cgutils, types
     from numba.core.extending import intrinsic
@@ -210,7 +201,7 @@ def _prefetch_instruction(purpose: int) -> Any:
             number = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
             function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            builder.call(function, [address, number(purpose), number(3), number(1)])
+            builder.call(function, [address, number(0), number(3), number(1)])
             return context.get_dummy_value()
 
         return types.none(array, index), generate

@@ -11,14 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.hashing import mix
-from tidelog.kernels.jit import fetch_or, inlined, kernel, prefetch, prefetch_to_write, swap_if
+from tidelog.kernels.jit import fetch_or, inlined, kernel, prefetch, swap_if
 from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, push_pair, push_words, write_pairs
 from tidelog.kernels.word_set import EMPTY, WORD, most_taken
 
 _BLOCK = 128
-
-_AHEAD = 8
-"""How many pairs before its turn the bit of a pair is brought near."""
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -78,59 +75,35 @@ def share_words(first, words, bits, begin, count, entries, cells, width, out, co
 
 @inlined
 def share_pair(first, second, entries, cells, width, out, waiting, counters):
-    """Adds one pair to a set of pairs; it waits for others, unless there is a bit for it that is set already."""
-    if counters[WAITING] == waiting.size and not settle_shared_pairs(entries, cells, width, out, waiting, counters):
-        return False
-    waiting[counters[WAITING]] = np.int64(first) | (np.int64(second) << 32)
+    """Adds one pair to a set of pairs, as `push_pair` does."""
     if width:
+        found = counters[FOUND]
         word = second >> 6
         place = np.int64(first) * width + word
+        if found + 1 >= out.size:
+            return lacks(1, 0, counters)
         if word >= width or place >= cells.size:
             return lacks(0, 0, counters)
-        counters[WAITING] += (cells[place] >> (second & 63)) & 1 == 0
+        bit = np.int64(1) << (second & 63)
+        # Most bits are known: then nothing is written.
+        if cells[place] & bit == 0 and fetch_or(cells, place, bit) & bit == 0:
+            out[found] = np.int64(first) | (np.int64(second) << 32)
+            counters[FOUND] = found + 1
     else:
+        if counters[WAITING] == waiting.size and not settle_shared_pairs(entries, out, waiting, counters):
+            return False
+        waiting[counters[WAITING]] = np.int64(first) | (np.int64(second) << 32)
         counters[WAITING] += 1
     counters[DERIVED] += 1
     return True
 
 
-@inlined
-def settle_shared_pairs(entries, cells, width, out, waiting, counters):
-    """Looks for the pairs that wait; False when the set must grow first or `out` is too short."""
-    if counters[FOUND] + counters[WAITING] >= out.size:
-        return lacks(counters[WAITING], 0, counters)
-    if width:
-        return _settle_bits(cells, width, out, waiting, counters)
-    return _settle_words(entries, out, waiting, counters)
-
-
 @kernel
-def _settle_bits(cells, width, out, waiting, counters):
-    """Sets the bits of the pairs that wait. Other threads set theirs, so lines of the cache are asked for in time."""
+def settle_shared_pairs(entries, out, waiting, counters):
+    """Looks for the pairs that wait in a table of words; False when it must grow first or `out` is too short."""
     count = counters[WAITING]
-    found = counters[FOUND]
-    for i in range(count):
-        if i + _AHEAD < count:
-            prefetch_to_write(cells, _cell(waiting[i + _AHEAD], width))
-        key = waiting[i]
-        bit = np.int64(1) << ((key >> 32) & 63)
-        out[found] = key
-        found += fetch_or(cells, _cell(key, width), bit) & bit == 0
-    counters[FOUND] = found
-    counters[WAITING] = 0
-    return True
-
-
-@inlined
-def _cell(key, width):
-    """Where the bit of a pair is, if there is one for each that could be."""
-    return (key & 0xFFFFFFFF) * width + (key >> 38)
-
-
-@kernel
-def _settle_words(entries, out, waiting, counters):
-    """Looks for the pairs that wait in a table of words; False when that must grow first."""
-    count = counters[WAITING]
+    if counters[FOUND] + count >= out.size:
+        return lacks(count, 0, counters)
     limit = most_taken(entries.size // 2)
     places = np.empty(_BLOCK, np.int64)
     found = counters[FOUND]

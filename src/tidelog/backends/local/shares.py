@@ -98,9 +98,12 @@ class Share:
 
     def settle(self) -> None:
         """Looks for the pairs that wait, as far as there is room."""
-        if isinstance(self._room.relation.membership, PairSet):
-            while not settle_shared_pairs(*self.arrays()) and self.make_row_room():
-                pass
+        held = self._room.relation.membership
+        if isinstance(held, PairSet) and not held.is_bits:
+            while True:
+                entries, _, _, out, waiting, counters = self.arrays()
+                if settle_shared_pairs(entries, out, waiting, counters) or not self.make_row_room():
+                    return
 
     def derived(self) -> int:
         """How many rows were derived since the last time, known ones included."""
