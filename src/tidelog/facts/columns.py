@@ -25,6 +25,9 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
     Kind.SYMBOL: pa.large_string(),
 }
 
+_FIRST_LOOK, _AT_ONCE = 64, 1 << 16
+"""Rows that are looked at before others, and how many at a time, so that what is needed in between stays small."""
+
 DTYPES: dict[Kind, type[np.generic[Any]]] = {Kind.NUMBER: np.int64, Kind.UNSIGNED: np.uint64, Kind.FLOAT: np.float64}
 """How a numeric kind looks in NumPy."""
 
@@ -105,3 +108,25 @@ def _second(piece: ArrowColumn) -> Any:
 def _from_buffers(kind: pa.DataType, count: int, *arrays: npt.NDArray[Any]) -> ArrowColumn:
     buffers: list[Any] = [None, *(pa.py_buffer(array) for array in arrays)]  # type: ignore[arg-type]
     return pa.Array.from_buffers(kind, count, buffers)
+
+
+def is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
+    """Whether each row is greater than the one before it, as in most exported files: then all are different.
+
+    Texts are not looked at: comparing them takes longer than interning them.
+    """
+    if Kind.SYMBOL in kinds:
+        return False
+    if rows.num_rows > _FIRST_LOOK and not is_ascending(rows.slice(0, _FIRST_LOOK), kinds):
+        return False
+    last: list[npt.NDArray[Any]] = []
+    for batch in rows.to_batches(max_chunksize=_AT_ONCE):
+        columns = [numbers_of(kind, batch.column(number)) for number, kind in enumerate(kinds)]
+        joined = [np.concatenate(pair) for pair in zip(last, columns, strict=True)] if last else columns
+        greater = np.zeros(max(0, joined[0].size - 1), np.bool_)
+        for column in reversed(joined):
+            greater = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & greater)
+        if not greater.all():
+            return False
+        last = [column[-1:] for column in joined]
+    return True

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter, process_time, thread_time
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.backends.local.asking import fits, prepare, unanswered
@@ -29,7 +28,7 @@ from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Derived, Part, Tier, Watch, unwatched
 from tidelog.codegen.operands import RowsOf
 from tidelog.codegen.push_rule import Sharing
-from tidelog.facts.columns import arrow_schema, numbers_of
+from tidelog.facts.columns import arrow_schema, is_ascending
 from tidelog.facts.fact_set import FactSet, Gathering, different
 from tidelog.facts.membership import Rows
 from tidelog.facts.values import Values
@@ -41,8 +40,6 @@ from tidelog.schema import Kind, Schema
 Work = TypeVar("Work")
 
 _SHARE_AT_ONCE = 0.25
-
-_FIRST_LOOK = 64
 
 _FEW_MATCHES = ((64, 2), (1024, 8))
 """Facts from which on a derivation is first looked for among so many matches of each join: one is enough."""
@@ -90,7 +87,7 @@ class LocalBackend:
         known = self._store.values.rows_behind(rows)
         if known is not None:
             return stored.insert(known) if stored.count else stored.insert_different([known])
-        if not stored.count and _is_ascending(rows, kinds):
+        if not stored.count and is_ascending(rows, kinds):
             return stored.insert_different(self._encoded(rows, kinds))
         for batch in self._encoded(rows, kinds):
             stored.stage(batch)
@@ -389,25 +386,3 @@ class LocalBackend:
             known = (rule.node, translate(rule, self._store), relations_read(rule.node))
             self._bodies[id(rule.node)] = known
         return known[1]
-
-
-def _is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
-    """Whether each row is greater than the one before it, as in most exported files: then all are different.
-
-    Texts are not looked at: comparing them takes longer than interning them.
-    """
-    if Kind.SYMBOL in kinds:
-        return False
-    if rows.num_rows > _FIRST_LOOK and not _is_ascending(rows.slice(0, _FIRST_LOOK), kinds):
-        return False
-    last: list[npt.NDArray[Any]] = []
-    for batch in rows.to_batches(max_chunksize=_LOADED):
-        columns = [numbers_of(kind, batch.column(number)) for number, kind in enumerate(kinds)]
-        joined = [np.concatenate(pair) for pair in zip(last, columns, strict=True)] if last else columns
-        greater = np.zeros(max(0, joined[0].size - 1), np.bool_)
-        for column in reversed(joined):
-            greater = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & greater)
-        if not greater.all():
-            return False
-        last = [column[-1:] for column in joined]
-    return True
