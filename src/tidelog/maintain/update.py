@@ -236,7 +236,7 @@ class Update:
         deleted: dict[str, Facts] = {}
         while doubted := self._stored(doubted):
             is_long = questions.older and sum(map(len, doubted.values())) >= 4 * MANY_FACTS
-            now, later = self._backend.oldest(doubted) if is_long else (doubted, {})
+            now, later = self._oldest(doubted, number) if is_long else (doubted, {})
             following = dict(later)
             for relation, facts in now.items():
                 gone = self._unsupported(relation, facts, self._support(questions, relation), number)
@@ -247,6 +247,11 @@ class Update:
                     _add(deleted, relation, gone)
             doubted = following
         return deleted
+
+    def _oldest(self, facts: Mapping[str, Facts], number: int) -> tuple[Mapping[str, Facts], Mapping[str, Facts]]:
+        """Those of many facts that are to be decided first, and the others."""
+        with self._budget(number):
+            return self._backend.oldest(facts)
 
     def _stored(self, facts: Mapping[str, Facts]) -> dict[str, Facts]:
         found = {relation: self._backend.stored(relation, each) for relation, each in facts.items()}
@@ -343,8 +348,14 @@ class Update:
         self._backend.mark(relation, marked)
         watch = self._run.watch(number + 1, 0, self._questions[number].stratum)
         ordered = self._run.ordered(rules)
-        self._backend.catch_up(ordered)
+        # For few facts it is no matter how much there is to make ready: it serves the next change as well. What many
+        # facts need is paid for, because deriving everything needs none of it and leaves nothing of it.
+        if len(marked) <= MANY_FACTS:
+            self._backend.catch_up(ordered)
         with self._budget(number) as budget:
+            if len(marked) > MANY_FACTS:
+                self._backend.catch_up(ordered)
+                budget.check()
             yield ordered, _both(watch, budget.check)
 
 
