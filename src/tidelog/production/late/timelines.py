@@ -21,7 +21,7 @@ from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import Asked, Derivations, Flip
 from tidelog.production.late.late_run import LateRun
 
-_ROOM = 64
+_ROOM = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Timelines:
         self._names = sorted(run.relations)
         self._widths = [run.width(name) for name in self._names]
         self._width = 1 + max(self._widths, default=0)
-        self._numbers = RowSet(self._width)
+        self._numbers = RowSet(self._width, _ROOM)
         self._whole_fact = np.arange(self._width)
         self._fact, self._number = np.empty((1, self._width), np.int32), np.empty(1, np.int32)
         self._kinds = {each.plans.relation: self._kind_of(each.plans) for each in run.ever_there.by_chains}
