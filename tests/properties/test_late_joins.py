@@ -1,4 +1,4 @@
-"""Late news for rules that only join, which is followed from fact to fact, leads to the chains of a run that knew it."""
+"""Late news for rules that only join, followed from fact to fact, leads to the chains of a run that knew it."""
 
 from __future__ import annotations
 

@@ -209,11 +209,12 @@ Part: TypeAlias = Sequence[npt.NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class SingleJoin:
-    """A plan whose rows are those `marked` under a name with each of their matches, in arrays, good until something is stored.
+    """A plan whose rows are those `marked` under a name with each of their matches.
 
-    The matches of a marked row lie side by side in `payload`, by the id in its column `key`, which may be too high for
-    `starts` and `counts`: then it has none; if `key` is negative all have the first ones. Columns of what is derived
-    are those that `keep` names of the marked row, or where that is negative, `take` of the match.
+    The arrays are good until something is stored. The matches of a row lie side by side in `payload`, by the id in its
+    column `key`, which may be too high for `starts` and `counts`: then it has none; if `key` is negative all have the
+    first ones. Columns of what is derived are those that `keep` names of the marked row, or where that is negative,
+    `take` of the match.
     """
 
     marked: str

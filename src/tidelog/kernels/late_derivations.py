@@ -54,7 +54,8 @@ def follow_join(
             first = starts[group] if group < starts.size else 0
             behind = first + counts[group] if group < starts.size else 0
             for match in range(first, behind):
-                if known >= most_derivations or fact_count > most_facts or queued + asks.shape[1] > queue.size:
+                has_room = min(most, queued + asks.shape[1]) <= queue.size
+                if known >= most_derivations or fact_count > most_facts or not has_room:
                     return cursor, queued, known, fact_count
                 for column in range(keep.size):
                     kept = keep[column]

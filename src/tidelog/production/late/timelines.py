@@ -21,7 +21,7 @@ from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import Asked, Derivations, Flip
 from tidelog.production.late.late_run import LateRun
 
-_ROOM = 512
+_ROOM = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ class Timelines:
 
     def look_up(self, iteration: int) -> None:
         """Makes facts that wait for it what they are in an iteration of the old run."""
+        if self._looked_up == self.count:
+            return
         new = np.arange(self._looked_up, self.count)
         self._looked_up = self.count
         for relation, (of_it, rows) in self.by_relation(new).items():
@@ -115,16 +117,15 @@ class Timelines:
     def follow(self, joins: Sequence[Question], facts: Numbers, most: int) -> None:
         """Takes in all derivations of `facts`, and of at most so many that derivations ask for, and so on."""
         self.is_expanded[facts] = True
-        queue, queued = _with_room(facts, facts.size + _ROOM), facts.size
+        queue, queued = _with_room(facts, facts.size + min(most, _ROOM)), facts.size
         cursors = [0] * len(joins)
         while min(cursors, default=queued) < queued:
             for place, join in enumerate(joins):
-                size = max(_ROOM, 2 * (queued - cursors[place]))
                 while cursors[place] < queued:
-                    self._make_room_to_derive(self._kinds[join.plans.relation], size)
-                    queue = _with_room(queue, queued + size * self._asks.shape[1])
                     cursors[place], queued = self._follow_one(join, queue, cursors[place], queued, facts.size + most)
-                    size *= 2
+                    if cursors[place] < queued:
+                        self._make_room_to_derive(self._kinds[join.plans.relation], _ROOM + self._derivations)
+                        queue = _with_room(queue, 2 * queue.size)
 
     def _follow_one(self, question: Question, queue: Numbers, cursor: int, queued: int, most: int) -> tuple[int, int]:
         """How far in the queue one join has come, and how many facts are in it by then."""
