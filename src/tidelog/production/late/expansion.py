@@ -36,6 +36,7 @@ class Expansion:
         self._followed = run.ever_there.by_chains
         self._questions = 0
         self._joins: list[Question] | None = None
+        self._are_joins_ready = False
         self._ready: dict[tuple[str, ...], list[Sequence[RulePlan]]] = {}
 
     def expand(self, iteration: int) -> None:
@@ -77,7 +78,9 @@ class Expansion:
     def _get_ready(self) -> None:
         """Makes plans ready to be asked as long as nothing is added."""
         self._ready.clear()
-        self._joins = self._joins_ready() if self._run.ever_there.only_joins else None
+        if not self._are_joins_ready:
+            self._joins = self._joins_ready() if self._run.ever_there.only_joins else None
+            self._are_joins_ready = True
 
     def _joins_ready(self) -> list[Question] | None:
         """All plans as joins, None where one is to be done in another way as things are."""
@@ -126,4 +129,6 @@ class Expansion:
         Derivations that use two of them are found by asking about one when the other is added.
         """
         rows = self._timelines.by_relation(facts)
-        return sum([self._run.ever_there.add(relation, FactSet(some)) for relation, (_, some) in rows.items()])
+        added = sum([self._run.ever_there.add(relation, FactSet(some)) for relation, (_, some) in rows.items()])
+        self._are_joins_ready &= not added
+        return added

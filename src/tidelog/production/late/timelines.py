@@ -253,15 +253,18 @@ class Timelines:
 
     def by_relation(self, facts: Numbers) -> Mapping[str, tuple[Flags, Rows]]:
         """For each relation that some of `facts` are of, which of them those are, and their rows."""
+        if not facts.size:
+            return {}
         rows = self._numbers.rows[facts]
-        if facts.size and (rows[:, 0] == rows[0, 0]).all():
+        if (rows[:, 0] == rows[0, 0]).all():
             number = int(rows[0, 0])
             some = np.ascontiguousarray(rows[:, 1 : 1 + self._widths[number]])
             return {self._names[number]: (np.ones(facts.size, np.bool_), some)}
         found = {}
-        for number in np.bincount(rows[:, 0]).nonzero()[0].tolist():
-            of_it = rows[:, 0] == number
-            found[self._names[number]] = of_it, np.ascontiguousarray(rows[of_it][:, 1 : 1 + self._widths[number]])
+        relations = rows[:, 0]
+        for number in np.bincount(relations).nonzero()[0].tolist():
+            of_it = relations == number
+            found[self._names[number]] = of_it, rows[of_it, 1 : 1 + self._widths[number]]
         return found
 
     def of_old_run(self, facts: Numbers) -> tuple[Flags, Records]:
