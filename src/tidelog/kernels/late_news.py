@@ -48,6 +48,33 @@ def go_on(
 
 
 @lean
+def take_records(
+    iteration, facts, is_first, places, first, last, added, deleted, records, begin, is_there, was_first, begins, at,
+    ends,
+):  # fmt: skip
+    """Writes the records of facts from `begin` on, and whether the old run has these facts before an iteration.
+
+    Records are sorted, and `places` are those of their facts in `facts`.
+    """
+    record = 0
+    for place in range(facts.size):
+        fact = facts[place]
+        was_first[fact] = is_first[place]
+        begins[fact] = at[fact] = begin + record
+        status = is_first[place]
+        while record < places.size and places[record] == place:
+            records[begin + record, 0] = first[record]
+            records[begin + record, 1] = last[record]
+            records[begin + record, 2] = added[record]
+            records[begin + record, 3] = deleted[record]
+            if first[record] < iteration:
+                status = settled(status, added[record], deleted[record])
+            record += 1
+        is_there[fact] = status
+        ends[fact] = begin + record
+
+
+@lean
 def arrive(number, fact_count, differs, is_expanded, at, ends, records, coming, taken, news):
     """Makes everything as it is in an iteration; whether all that differs was met with its derivations."""
     while taken[0] < coming.shape[0] and coming[taken[0], 1] <= number:

@@ -14,9 +14,9 @@ from tidelog.backends.protocol import SingleJoin
 from tidelog.facts.membership import Rows, RowSet
 from tidelog.kernels import jit
 from tidelog.kernels.late_derivations import follow_join, meet_derivations
-from tidelog.kernels.late_news import arrive, ask, go_on, settle
+from tidelog.kernels.late_news import arrive, ask, go_on, settle, take_records
 from tidelog.language.syntax_tree import Sign
-from tidelog.production.late.chain_columns import Flags, Numbers, Records, Steps, ranges, status_before
+from tidelog.production.late.chain_columns import Flags, Numbers, Records, Steps, ranges
 from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import Asked, Derivations, Flip
 from tidelog.production.late.late_run import LateRun
@@ -57,7 +57,7 @@ class Timelines:
         self._begins, self._at, self._ends = (np.zeros(_ROOM, np.int64) for _ in "123")
         self.more, self._noted, self._news = (np.zeros((_ROOM, 2), np.int64) for _ in "123")
         self._moved = np.zeros(_ROOM, np.int8)
-        self._records = np.zeros((0, 4), np.int64)
+        self._records, self._record_count = np.zeros((_ROOM, 4), np.int64), 0
         self._coming = np.zeros((0, 4), np.int64)
         self._derivations = 0
         uses = max((len(each.flips) for each in run.plans), default=0)
@@ -92,14 +92,13 @@ class Timelines:
         for relation, (of_it, rows) in self.by_relation(new).items():
             facts = new[of_it]
             is_first, records = self._run.look_up(relation, rows)
-            counts = np.bincount(records.facts, minlength=facts.size)
-            ends = self._records.shape[0] + np.cumsum(counts)
-            self.is_there[facts] = status_before(iteration, is_first, records)
-            self._is_first[facts] = is_first
-            self._begins[facts] = self._at[facts] = ends - counts
-            self._ends[facts] = ends
-            columns = (records.first, records.last, records.added, records.deleted)
-            self._records = np.concatenate([self._records, np.stack(columns, axis=1)])
+            count = self._record_count + records.facts.size
+            self._records = _with_room(self._records, count)
+            take_records(
+                iteration, facts, is_first, records.facts, records.first, records.last, records.added, records.deleted,
+                self._records, self._record_count, self.is_there, self._is_first, self._begins, self._at, self._ends,
+            )  # fmt: skip
+            self._record_count = count
 
     def derive(self, plans: Derivations, found: Rows) -> None:
         """Takes derivations in that were not met before, with the facts that they use and ask for."""
