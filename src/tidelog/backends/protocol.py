@@ -207,10 +207,33 @@ Part: TypeAlias = Sequence[npt.NDArray[np.int64]]
 """Lists of columns of a row: what stands in each of them is a row of the part."""
 
 
+@dataclass(frozen=True, slots=True)
+class SingleJoin:
+    """A plan whose rows are those `marked` under a name with each of their matches.
+
+    The arrays are good until something is stored. The matches of a row lie side by side in `payload`, by the id in its
+    column `key`, which may be too high for `starts` and `counts`: then it has none; if `key` is negative all have the
+    first ones. Columns of what is derived are those that `keep` names of the marked row, or where that is negative,
+    `take` of the match.
+    """
+
+    marked: str
+    key: int
+    starts: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    payload: npt.NDArray[np.int32]
+    keep: npt.NDArray[np.int64]
+    take: npt.NDArray[np.int64]
+
+
 @runtime_checkable
 class InProcess(Backend, Protocol):
     """A backend that has its facts in this process, as rows of ids."""
 
     def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[Facts, ...]:
         """The different rows of each part of what the plans derive, as `collect`; nothing where they derive nothing."""
+        ...
+
+    def single_join(self, rule: RulePlan) -> SingleJoin | None:
+        """The plan as one join, None if it is something else. `catch_up` was called for it."""
         ...

@@ -9,7 +9,6 @@ See `production.late.timelines`.
 from __future__ import annotations
 
 from tidelog.kernels.jit import inlined, lean
-from tidelog.kernels.row_table import number_rows
 
 REACHED, MEETS_MORE, NEEDS_ROOM, AGREES = range(4)
 """Why `go_on` stops: it came as far as it should, facts differ whose derivations are not known yet, there is no room
@@ -46,6 +45,33 @@ def go_on(
             return number + 1, AGREES
         number = after
     return number, REACHED
+
+
+@lean
+def take_records(
+    iteration, facts, is_first, places, first, last, added, deleted, records, begin, is_there, was_first, begins, at,
+    ends,
+):  # fmt: skip
+    """Writes the records of facts from `begin` on, and whether the old run has these facts before an iteration.
+
+    Records are sorted, and `places` are those of their facts in `facts`.
+    """
+    record = 0
+    for place in range(facts.size):
+        fact = facts[place]
+        was_first[fact] = is_first[place]
+        begins[fact] = at[fact] = begin + record
+        status = is_first[place]
+        while record < places.size and places[record] == place:
+            records[begin + record, 0] = first[record]
+            records[begin + record, 1] = last[record]
+            records[begin + record, 2] = added[record]
+            records[begin + record, 3] = deleted[record]
+            if first[record] < iteration:
+                status = settled(status, added[record], deleted[record])
+            record += 1
+        is_there[fact] = status
+        ends[fact] = begin + record
 
 
 @lean
@@ -166,32 +192,3 @@ def any_differs(fact_count, differs):
         if differs[fact]:
             return True
     return False
-
-
-@lean
-def meet_derivations(
-    found, numbers, slots, rows, count, whole_row, places, signs, uses_of_one, rule, fact_slots, fact_rows, fact_count,
-    fact, whole_fact, begin, uses, asks, rules, is_asked,
-):  # fmt: skip
-    """Numbers the derivations `found`, takes in those not seen before, and numbers the facts that these are made of.
-
-    Each row of `places` makes a fact of a derivation: of the columns that it names, and of ~n where n stands itself.
-    The first `uses_of_one` are used, the others asked for. All tables have room. Those taken in stand in `uses`, `asks`
-    and `rules` from `begin` on. Returns the new counts of derivations and of facts.
-    """
-    _, known = number_rows(slots, rows, count, found, whole_row, 0, found.shape[0], numbers)
-    for new in range(count, known):
-        derivation = begin + new - count
-        rules[derivation] = rule
-        for place in range(places.shape[0]):
-            for column in range(places.shape[1]):
-                source = places[place, column]
-                fact[0, column] = rows[new, source] if source >= 0 else ~source
-            _, fact_count = number_rows(fact_slots, fact_rows, fact_count, fact, whole_fact, 0, 1, numbers)
-            number = numbers[0]
-            if place < uses_of_one:
-                uses[derivation, place] = 2 * number + signs[place]
-            else:
-                asks[derivation, place - uses_of_one] = 2 * number + signs[place]
-                is_asked[number] = True
-    return known, fact_count

@@ -19,13 +19,14 @@ from tidelog.backends.local.paths import Window, path_of
 from tidelog.backends.local.profile import Count, Profile
 from tidelog.backends.local.pushing import PushedCode, asking_code_of
 from tidelog.backends.local.running_ahead import RunningAhead
+from tidelog.backends.local.single_join import single_join
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.tiers import Tiers
 from tidelog.backends.local.together import SharedRule, push_together
 from tidelog.backends.local.translate import survivors, translate
-from tidelog.backends.protocol import Derived, Part, Tier, Watch, unwatched
+from tidelog.backends.protocol import Derived, Part, SingleJoin, Tier, Watch, unwatched
 from tidelog.codegen.operands import RowsOf
 from tidelog.codegen.push_rule import Sharing
 from tidelog.facts.columns import arrow_schema, is_ascending
@@ -341,6 +342,9 @@ class LocalBackend:
                     for columns in part:
                         gathered.add_columns(rows, columns)
         return tuple(gathered.facts() for gathered, _ in found) if found[0][0] else ()
+
+    def single_join(self, rule: RulePlan) -> SingleJoin | None:
+        return single_join(self._body(rule)) if self._askers.code(rule) is None else None
 
     def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
         """The rows that a plan derives, some at a time; they are good until the next are asked for."""

@@ -33,24 +33,27 @@ class UnitSource:
         yield UNIT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ValuesSource:
-    """Rows of the text."""
+    """Rows of the text. Their ids stay what they are, so that they are looked up once."""
 
     node: Values
+    rows: Rows | None = None
 
     def catch_up(self, evaluation: Evaluation) -> None:
         pass
 
     def prepare(self, evaluation: Evaluation) -> None:
-        pass
-
-    def morsels(self, evaluation: Evaluation) -> Iterator[Batch]:
+        if self.rows is not None:
+            return
         values = evaluation.store.values
-        rows = np.zeros((len(self.node.rows), max(1, len(self.node.kinds))), np.int32)
+        self.rows = np.zeros((len(self.node.rows), max(1, len(self.node.kinds))), np.int32)
         for number, kind in enumerate(self.node.kinds):
-            rows[:, number] = values.identify_all(kind, [row[number] for row in self.node.rows])
-        yield Batch(rows, layout_of(self.node.columns))
+            self.rows[:, number] = values.identify_all(kind, [row[number] for row in self.node.rows])
+
+    def morsels(self, _evaluation: Evaluation) -> Iterator[Batch]:
+        assert self.rows is not None
+        yield Batch(self.rows, layout_of(self.node.columns))
 
 
 @dataclass(slots=True)

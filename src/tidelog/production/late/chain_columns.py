@@ -187,7 +187,7 @@ class Chains:
         has_chain, is_first = np.zeros(rows.shape[0], np.bool_), np.zeros(rows.shape[0], np.bool_)
         pieces, missing = [], np.arange(rows.shape[0])
         for layer in self.layers:
-            found = layer.find(rows[missing])
+            found = layer.find(rows if missing.size == rows.shape[0] else rows[missing])
             is_found = found >= 0
             if is_found.any():
                 places, found = missing[is_found], found[is_found]

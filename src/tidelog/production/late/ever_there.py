@@ -37,7 +37,8 @@ class EverThere:
     """All facts that were there at some time, of the relations `given` to a run.
 
     Where chains tell of all plans they stand in place of the last state. Once a fact is in it stays, whatever becomes
-    of the news that brought it.
+    of the news that brought it. `could` are all plans for facts of the relations `followed`; with `only_joins` they
+    join these facts with one relation at most, and do nothing else.
     """
 
     def __init__(
@@ -56,6 +57,9 @@ class EverThere:
         self._names = {name: f"{name}@ever" if self.by_state else name for name in given}
         backend.declare({name: replace(schemas[each], relation=name) for each, name in self._names.items()})
         self.by_chains = tuple(Followed(each, tuple(self._could_use(each))) for each in told)
+        self.could = [plan for each in self.by_chains for _, plan in each.could]
+        self.followed = frozenset(name for each in self.by_chains for name, _ in each.could)
+        self.only_joins = all(_is_join(each.plans.body) for each in self.by_chains)
         self._late: dict[str, Membership] = {}
         self._late_rows: dict[str, list[Rows]] = {name: [] for name in given}
         for relation, name in self._names.items():
@@ -127,3 +131,10 @@ def _chains_tell(plans: Derivations, schemas: Mapping[str, Schema], given: froze
     return not plans.aggregated and all(
         flip.relation in given and len(flip.columns) == schemas[flip.relation].arity for flip in plans.flips
     )
+
+
+def _is_join(body: Sequence[Literal]) -> bool:
+    """Whether a fact at any place of a body is joined with one other at most, and nothing is computed or compared."""
+    atoms = sum(isinstance(literal, Atom) for literal in body)
+    negations = sum(isinstance(literal, Negation) for literal in body)
+    return atoms + negations == len(body) and atoms + min(1, negations) <= 2

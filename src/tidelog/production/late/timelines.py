@@ -5,21 +5,32 @@ Whether a derivation holds in an iteration is read off the chains of its facts. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tidelog.backends.protocol import SingleJoin
 from tidelog.facts.membership import Rows, RowSet
 from tidelog.kernels import jit
-from tidelog.kernels.late_news import arrive, ask, go_on, meet_derivations, settle
+from tidelog.kernels.late_derivations import follow_join, meet_derivations
+from tidelog.kernels.late_news import arrive, ask, go_on, settle, take_records
 from tidelog.language.syntax_tree import Sign
-from tidelog.production.late.chain_columns import Flags, Numbers, Records, Steps, ranges, status_before
+from tidelog.production.late.chain_columns import Flags, Numbers, Records, Steps, ranges
 from tidelog.production.late.course import padded
 from tidelog.production.late.derivations import Asked, Derivations, Flip
 from tidelog.production.late.late_run import LateRun
 
-_ROOM = 64
+_ROOM = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A join that finds derivations of facts of `relation`."""
+
+    plans: Derivations
+    relation: str
+    join: SingleJoin
 
 
 class Timelines:
@@ -36,9 +47,9 @@ class Timelines:
         self._names = sorted(run.relations)
         self._widths = [run.width(name) for name in self._names]
         self._width = 1 + max(self._widths, default=0)
-        self._numbers = RowSet(self._width)
+        self._numbers = RowSet(self._width, _ROOM)
         self._whole_fact = np.arange(self._width)
-        self._fact = np.empty((1, self._width), np.int32)
+        self._fact, self._number = np.empty((1, self._width), np.int32), np.empty(1, np.int32)
         self._kinds = {each.plans.relation: self._kind_of(each.plans) for each in run.ever_there.by_chains}
         self._looked_up = 0
         self.is_there, self.differs, self.is_expanded, self.is_asked = (np.zeros(_ROOM, np.bool_) for _ in "1234")
@@ -46,7 +57,7 @@ class Timelines:
         self._begins, self._at, self._ends = (np.zeros(_ROOM, np.int64) for _ in "123")
         self.more, self._noted, self._news = (np.zeros((_ROOM, 2), np.int64) for _ in "123")
         self._moved = np.zeros(_ROOM, np.int8)
-        self._records = np.zeros((0, 4), np.int64)
+        self._records, self._record_count = np.zeros((_ROOM, 4), np.int64), 0
         self._coming = np.zeros((0, 4), np.int64)
         self._derivations = 0
         uses = max((len(each.flips) for each in run.plans), default=0)
@@ -74,32 +85,26 @@ class Timelines:
 
     def look_up(self, iteration: int) -> None:
         """Makes facts that wait for it what they are in an iteration of the old run."""
+        if self._looked_up == self.count:
+            return
         new = np.arange(self._looked_up, self.count)
         self._looked_up = self.count
         for relation, (of_it, rows) in self.by_relation(new).items():
             facts = new[of_it]
             is_first, records = self._run.look_up(relation, rows)
-            counts = np.bincount(records.facts, minlength=facts.size)
-            ends = self._records.shape[0] + np.cumsum(counts)
-            self.is_there[facts] = status_before(iteration, is_first, records)
-            self._is_first[facts] = is_first
-            self._begins[facts] = self._at[facts] = ends - counts
-            self._ends[facts] = ends
-            columns = (records.first, records.last, records.added, records.deleted)
-            self._records = np.concatenate([self._records, np.stack(columns, axis=1)])
+            count = self._record_count + records.facts.size
+            self._records = _with_room(self._records, count)
+            take_records(
+                iteration, facts, is_first, records.facts, records.first, records.last, records.added, records.deleted,
+                self._records, self._record_count, self.is_there, self._is_first, self._begins, self._at, self._ends,
+            )  # fmt: skip
+            self._record_count = count
 
     def derive(self, plans: Derivations, found: Rows) -> None:
         """Takes derivations in that were not met before, with the facts that they use and ask for."""
         kind, facts, size = self._kinds[plans.relation], self._numbers, found.shape[0]
         known = kind.met.count
-        kind.met.reserve(known + size)
-        facts.reserve(facts.count + size * kind.signs.size)
-        self._make_room(facts.count + size * kind.signs.size)
-        if self._derivations + size > self._rule_of.size:
-            room = 2 * (self._derivations + size)
-            self._uses, self._asks = _with_room(self._uses, room, -1), _with_room(self._asks, room, -1)
-            self._rule_of = _with_room(self._rule_of, room)
-        jit.work(size * kind.signs.size)
+        self._make_room_to_derive(kind, size)
         counts = meet_derivations(
             found, np.empty(size, np.int32), kind.met.slots, kind.met.rows, known, kind.whole_row, kind.places,
             kind.signs, len(plans.flips), self._rules[plans.rule.id], facts.slots, facts.rows, facts.count, self._fact,
@@ -107,6 +112,47 @@ class Timelines:
         )  # fmt: skip
         kind.met.count, facts.count = int(counts[0]), int(counts[1])
         self._derivations += kind.met.count - known
+
+    def follow(self, joins: Sequence[Question], facts: Numbers, most: int) -> None:
+        """Takes in all derivations of `facts`, and of at most so many that derivations ask for, and so on."""
+        self.is_expanded[facts] = True
+        queue, queued = _with_room(facts, facts.size + min(most, _ROOM)), facts.size
+        cursors = [0] * len(joins)
+        while min(cursors, default=queued) < queued:
+            for place, join in enumerate(joins):
+                while cursors[place] < queued:
+                    cursors[place], queued = self._follow_one(join, queue, cursors[place], queued, facts.size + most)
+                    if cursors[place] < queued:
+                        self._make_room_to_derive(self._kinds[join.plans.relation], _ROOM + self._derivations)
+                        queue = _with_room(queue, 2 * queue.size)
+
+    def _follow_one(self, question: Question, queue: Numbers, cursor: int, queued: int, most: int) -> tuple[int, int]:
+        """How far in the queue one join has come, and how many facts are in it by then."""
+        plans, join = question.plans, question.join
+        kind, facts = self._kinds[plans.relation], self._numbers
+        known = kind.met.count
+        cursor, queued, derivations, count = follow_join(
+            queue, cursor, queued, most, self.is_expanded, self._names.index(question.relation), join.key, join.starts,
+            join.counts, join.payload, join.keep, join.take, kind.row, self._number, kind.met.slots, kind.met.rows,
+            known, kind.whole_row, kind.places, kind.signs, len(plans.flips), self._rules[plans.rule.id], facts.slots,
+            facts.rows, facts.count, self._fact, self._whole_fact, self._derivations, self._uses, self._asks,
+            self._rule_of, self.is_asked,
+        )  # fmt: skip
+        kind.met.count, facts.count = int(derivations), int(count)
+        self._derivations += kind.met.count - known
+        return int(cursor), int(queued)
+
+    def _make_room_to_derive(self, kind: _Kind, size: int) -> None:
+        """Makes room for so many derivations more, and their facts."""
+        facts = self._numbers.count + size * kind.signs.size
+        kind.met.reserve(kind.met.count + size)
+        self._numbers.reserve(facts)
+        self._make_room(facts)
+        if self._derivations + size > self._rule_of.size:
+            room = 2 * (self._derivations + size)
+            self._uses, self._asks = _with_room(self._uses, room, -1), _with_room(self._asks, room, -1)
+            self._rule_of = _with_room(self._rule_of, room)
+        jit.work(size * kind.signs.size)
 
     def _kind_of(self, plans: Derivations) -> _Kind:
         facts: tuple[Flip | Asked, ...] = (*plans.flips, *plans.asked)
@@ -116,7 +162,8 @@ class Timelines:
             place[0] = ~self._names.index(fact.relation)
             place[1 : 1 + len(fact.columns)] = fact.columns
         width = max(1, plans.schema.arity)
-        return _Kind(RowSet(width), np.arange(width), places, np.array(signs, np.int64))
+        row = np.empty((1, width), np.int32)
+        return _Kind(RowSet(width), np.arange(width), row, places, np.array(signs, np.int64))
 
     def take_news(self, steps: Steps) -> None:
         """Takes in what others ask for."""
@@ -205,15 +252,18 @@ class Timelines:
 
     def by_relation(self, facts: Numbers) -> Mapping[str, tuple[Flags, Rows]]:
         """For each relation that some of `facts` are of, which of them those are, and their rows."""
+        if not facts.size:
+            return {}
         rows = self._numbers.rows[facts]
-        if facts.size and (rows[:, 0] == rows[0, 0]).all():
+        if (rows[:, 0] == rows[0, 0]).all():
             number = int(rows[0, 0])
             some = np.ascontiguousarray(rows[:, 1 : 1 + self._widths[number]])
             return {self._names[number]: (np.ones(facts.size, np.bool_), some)}
         found = {}
-        for number in np.bincount(rows[:, 0]).nonzero()[0].tolist():
-            of_it = rows[:, 0] == number
-            found[self._names[number]] = of_it, np.ascontiguousarray(rows[of_it][:, 1 : 1 + self._widths[number]])
+        relations = rows[:, 0]
+        for number in np.bincount(relations).nonzero()[0].tolist():
+            of_it = relations == number
+            found[self._names[number]] = of_it, rows[of_it, 1 : 1 + self._widths[number]]
         return found
 
     def of_old_run(self, facts: Numbers) -> tuple[Flags, Records]:
@@ -243,11 +293,12 @@ class Timelines:
 class _Kind:
     """The derivations of one alternative that were met, and how the facts are made of them that they use and ask for.
 
-    See `kernels.late_news.meet_derivations`.
+    `row` is room for one. See `kernels.late_derivations`.
     """
 
     met: RowSet
     whole_row: Numbers
+    row: Rows
     places: Numbers
     signs: Numbers
 

@@ -46,18 +46,25 @@ class Firable:
     def _follow(self, changes: Sequence[tuple[Trigger, Facts]]) -> None:
         """Brings what is kept up to date: looks again at the instances that changes have to do with."""
         plans, heads = self.alternative.way.plans, self.alternative.rule.heads
+        touched: list[Facts] = [self._none]
         concerned: list[Facts] = [self._none]
         for trigger, facts in changes:
-            asked = [*plans.gained(trigger), *plans.touched(trigger)]
+            asked = [*plans.gained(trigger)]
             for head in (head for head in heads if head.atom.relation == trigger.relation):
                 is_undone = undone_by(head.sign, trigger.relation) == trigger
                 asked += plans.with_row(head.atom) if is_undone else plans.stored_with_row(head.atom)
             concerned += self._matcher.found_from(since(trigger.relation), facts, asked).values()
-        instances = union(concerned)
-        holding = self._matcher.found_from(since(self._relation), instances, plans.holding())
-        firable = self._firable(holding.get(self._relation, self._none))
-        gone = self._backend.stored(self._relation, instances.minus(firable))
-        self._backend.exchange(self._relation, self._backend.unknown(self._relation, firable), gone)
+            touched += self._matcher.found_from(since(trigger.relation), facts, plans.touched(trigger)).values()
+        gone, others = union(touched), union(concerned)
+        instances = others.union(gone)
+        firable = self._firable(others.minus(gone) if plans.is_exact else self._holding(instances))
+        lost = self._backend.stored(self._relation, instances.minus(firable))
+        self._backend.exchange(self._relation, self._backend.unknown(self._relation, firable), lost)
+
+    def _holding(self, instances: Facts) -> Facts:
+        plans = self.alternative.way.plans
+        found = self._matcher.found_from(since(self._relation), instances, plans.holding())
+        return found.get(self._relation, self._none)
 
     def _firable(self, instances: Facts) -> Facts:
         found = self._matcher.found_from(self._relation, instances, self.alternative.match.firable)
