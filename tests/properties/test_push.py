@@ -11,6 +11,7 @@ from unittest import mock
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from answers import by_engine, by_oracle, checked_program
 from case_files import Case, all_cases
@@ -27,6 +28,7 @@ from tidelog.plan.nodes import RulePlan
 from tidelog.schema import Row
 from tidelog.session import Session
 from unit.kernels.forms import tier
+from unit.local.test_tiers import PROGRAMS as TIER_PROGRAMS
 
 PUSH = Variant("push", {"tier": Tier.PUSH, "maintenance": Maintenance(modules=False)})
 
@@ -36,6 +38,11 @@ def plain_kernels() -> Iterator[None]:
     """Kernels are plain Python, and arrays so short that generated code often has to stop and go on."""
     with tier("plain"), mock.patch.multiple(sinks, _ROOM=1, WAITING_ROOM=2), mock.patch.object(pushing, "_FEW", 1):
         yield
+
+
+EDGES = st.tuples(st.integers(0, 99), st.integers(0, 99)) | st.tuples(st.integers(0, 9), st.integers(0, 9))
+
+GATHERING = TIER_PROGRAMS["ids that are gathered before they are pushed"]
 
 
 @given(programs())
@@ -58,6 +65,23 @@ def test_threads_that_push_into_bits_give_the_rows_of_the_oracle(sample: Sample)
     at_once = mock.patch.object(PairSet, "_bits_pay", return_value=True)
     with mock.patch.object(together, "_WORTH_SHARING", 0), mock.patch.object(shares, "_STRETCH", 1), at_once:
         assert by_engine(checked, sample.facts, jobs=3, **PUSH.options) == by_oracle(checked, sample.facts)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("has_long_rows", [True, False])
+@pytest.mark.parametrize("is_bits", [True, False])
+@settings(max_examples=15)
+@given(edges=st.sets(EDGES))
+def test_ids_that_are_gathered_give_the_rows_of_the_oracle(
+    jobs: int, has_long_rows: bool, is_bits: bool, edges: set[Row]
+) -> None:
+    checked = checked_program(GATHERING)
+    is_long = mock.patch.object(pushing.StoreSurroundings, "has_long_rows", return_value=has_long_rows)
+    bits_pay = mock.patch.object(PairSet, "_bits_pay", return_value=is_bits)
+    short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
+    with is_long, bits_pay, short, mock.patch.object(together, "_WORTH_SHARING", 0):
+        found = by_engine(checked, {"edge": edges}, jobs=jobs, **PUSH.options)
+    assert found == by_oracle(checked, {"edge": edges})
 
 
 @settings(max_examples=pairs(share=5))

@@ -58,6 +58,12 @@ class PlanSurroundings:
     def has_long_rows(self, relation: str, key: int) -> bool:  # noqa: ARG002
         return True
 
+    def has_few_ids(self, relation: str, column: int) -> bool:  # noqa: ARG002
+        return True
+
+    def has_several(self, relation: str, key: int) -> bool:  # noqa: ARG002
+        return True
+
     def short_column(self, relation: str) -> int | None:  # noqa: ARG002
         return None
 

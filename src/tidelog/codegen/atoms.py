@@ -29,6 +29,14 @@ class Surroundings(Protocol):
         """Whether a key of a relation of pairs has so many ids that words of bits pay."""
         ...
 
+    def has_few_ids(self, relation: str, column: int) -> bool:
+        """Whether a column has so few different ids that a bit for each fits into a near cache."""
+        ...
+
+    def has_several(self, relation: str, key: int) -> bool:
+        """Whether a key of a relation of pairs has more than one row on average."""
+        ...
+
     def short_column(self, relation: str) -> int | None:
         """The column by which a whole row is best looked for: each of its ids has few rows. None if that is the set."""
         ...

@@ -36,6 +36,17 @@ class RowsOf:
 
 
 @dataclass(frozen=True, slots=True)
+class RunsOf:
+    """The rows of a delta of pairs, those with the same first id side by side as far as that pays."""
+
+    relation: str
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"rows": ROWS}
+
+
+@dataclass(frozen=True, slots=True)
 class Blocks:
     """The rows of a relation by some columns: the other columns of a key lie side by side (see `kernels.blocks`).
 
@@ -208,8 +219,21 @@ class Spans:
         return {"starts": IDS, "ages": IDS}
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Room to gather ids of a column of a relation in (see `kernels.gather`)."""
+
+    relation: str
+    column: int
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"cells": LONGS, "words": IDS, "bits": LONGS}
+
+
 Operand: TypeAlias = (
     RowsOf
+    | RunsOf
     | Blocks
     | Words
     | ChangedKeys
@@ -223,6 +247,7 @@ Operand: TypeAlias = (
     | AgedBlocks
     | RowNumbers
     | Spans
+    | Gathered
 )
 
 
@@ -240,7 +265,7 @@ class PushedRule:
 
     source: str
     operands: tuple[Operand, ...]
-    start: RowsOf | ChangedKeys
+    start: RowsOf | RunsOf | ChangedKeys
     keeps_first: bool = False
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from keyword import kwlist
 from typing import assert_never
 
@@ -13,6 +14,7 @@ from tidelog.codegen.operands import (
     Asked,
     Blocks,
     ChangedKeys,
+    Gathered,
     Identity,
     Interning,
     Known,
@@ -20,6 +22,7 @@ from tidelog.codegen.operands import (
     Operand,
     RowNumbers,
     RowsOf,
+    RunsOf,
     Scratch,
     Sink,
     Spans,
@@ -28,6 +31,14 @@ from tidelog.codegen.operands import (
 from tidelog.kernels.generated import NAMESPACE
 
 _INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line of the text stands."""
+
+    number: int
+    depth: int
 
 
 class Writer:
@@ -55,6 +66,19 @@ class Writer:
         """What is written from here on stands below `opening`, to the end."""
         self.line(opening)
         self._depth += 1
+
+    @property
+    def place(self) -> Place:
+        """Where the next line stands."""
+        return Place(len(self.lines), self._depth)
+
+    def go_back_to(self, place: Place) -> None:
+        """What is written from here on stands outside of all that was opened behind `place`."""
+        self._depth = place.depth
+
+    def insert(self, text: str, place: Place) -> None:
+        """A line where another one was to stand."""
+        self.lines.insert(place.number, _INDENT * place.depth + text)
 
     def call(self, kernel: str, *arguments: str) -> str:
         """The text of a call."""
@@ -96,6 +120,8 @@ def _stem(operand: Operand) -> str:
     match operand:
         case RowsOf(relation, version):
             words = [relation, version.value]
+        case RunsOf(relation):
+            words = [relation, "runs"]
         case Blocks(relation, key):
             words = [relation, "by", *map(str, key)]
         case Words(relation, column, version):
@@ -122,6 +148,8 @@ def _stem(operand: Operand) -> str:
             words = [relation, "numbered"]
         case Spans(relation):
             words = [relation, "spans"]
+        case Gathered(relation, column):
+            words = [relation, str(column), "gathered"]
         case _:
             assert_never(operand)
     return re.sub(r"\W", "_", "_".join(words))

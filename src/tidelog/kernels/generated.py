@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from tidelog.kernels import ages, arithmetic, jit, pair_numbers, push, shared_push
+from tidelog.kernels import ages, arithmetic, gather, jit, pair_numbers, push, runs, shared_push
 from tidelog.kernels.jit import Kernel
 
 NAMESPACE: dict[str, object] = {
     **{name: value for name, value in vars(push).items() if isinstance(value, Kernel) or name.isupper()},
     **{name: value for name, value in vars(shared_push).items() if isinstance(value, Kernel)},
+    **{name: value for name, value in vars(gather).items() if isinstance(value, Kernel)},
+    **{name: value for name, value in vars(runs).items() if isinstance(value, Kernel)},
     **{name: value for name, value in vars(arithmetic).items() if isinstance(value, Kernel)},
     **{name: value for name, value in vars(ages).items() if isinstance(value, Kernel)},
     **{name: value for name, value in vars(pair_numbers).items() if isinstance(value, Kernel)},

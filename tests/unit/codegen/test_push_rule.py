@@ -10,9 +10,11 @@ import pytest
 
 import tidelog
 from tidelog import Maintenance, Tier
-from tidelog.backends.local import pushing
+from tidelog.backends.local import pushing as pushing_file
 from tidelog.backends.local.operands import bind
 from tidelog.cli.compile import sources
+from tidelog.codegen.operands import PushedRule
+from tidelog.codegen.push_rule import push_rule
 from unit.kernels.forms import tier
 from unit.local.test_tiers import EDGES, PROGRAMS
 
@@ -63,12 +65,38 @@ def test_code_is_compiled_for_the_arrays_that_it_gets(name: str, jobs: int, monk
         assert [form_of(argument) for argument in bound] == forms
         return bound
 
-    monkeypatch.setattr(pushing, "bind", checking)
+    monkeypatch.setattr(pushing_file, "bind", checking)
     options = {"tier": Tier.PUSH, "jobs": jobs, "maintenance": Maintenance(modules=False)}
     with tier("plain"), tidelog.open(PROGRAMS[name], **options) as session:
         session.insert("edge", EDGES)
         session.materialize()
         session.apply(retract={"edge": EDGES[:20]})
+
+
+@pytest.mark.parametrize(("jobs", "pushing"), [(1, "push"), (2, "own"), (2, "share")])
+def test_every_way_to_gather_is_in_the_code(jobs: int, pushing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    def noting(*arguments):
+        found = push_rule(*arguments)
+        texts.extend([found.source] if isinstance(found, PushedRule) else [])
+        return found
+
+    monkeypatch.setattr(pushing_file, "push_rule", noting)
+    program = PROGRAMS["ids that are gathered before they are pushed"]
+    options = {"tier": Tier.PUSH, "jobs": jobs, "maintenance": Maintenance(modules=False)}
+    for has_long_rows in (True, False):
+        monkeypatch.setattr(pushing_file.StoreSurroundings, "has_long_rows", lambda *_, answer=has_long_rows: answer)
+        with (
+            tier("plain"),
+            tidelog.open(program, **options) as session,
+        ):
+            session.insert("edge", EDGES)
+            session.materialize()
+    assert any("end_of_run(" in source and f"{pushing}_gathered(" in source for source in texts)
+    if pushing != "own":
+        assert any("gather_block(" in source and f"{pushing}_gathered(" in source for source in texts)
+        assert any("take_gathered(" in source and f"{pushing}_words(" in source for source in texts)
 
 
 def form_of(argument: object) -> list[object]:

@@ -19,6 +19,7 @@ from tidelog.backends.local.shares import RowRoom, Share, close_gaps, gather
 from tidelog.backends.local.together import _divide
 from tidelog.facts.relation import Relation
 from tidelog.facts.word_rows import WordRun
+from tidelog.kernels.gather import gather_words, own_gathered, take_gathered
 from tidelog.kernels.jit import kernel
 from tidelog.kernels.shared_push import is_of_part, share_id, share_pair, share_words
 from unit.kernels.forms import CAN_COMPILE, tier
@@ -39,6 +40,19 @@ def push_rows(keys, starts, counts, words, bits, entries, cells, width, out, cou
     for i in range(begin, keys.size):
         key = keys[i]
         if not share_words(key, words, bits, starts[key], counts[key], entries, cells, width, out, counters):
+            return i
+    return keys.size
+
+
+@kernel
+def push_gathered_rows(keys, starts, counts, words, bits, room, entries, cells, width, out, waiting, counters, begin):
+    gathered_cells, gathered_words, gathered_bits = room[0], room[1].view(np.int32), room[2]
+    for i in range(begin, keys.size):
+        key = keys[i]
+        size = gather_words(words, bits, starts[key], counts[key], gathered_cells, gathered_words, 0)
+        ids = take_gathered(gathered_cells, gathered_words, gathered_bits, size)
+        row = (key, gathered_words, gathered_bits, size, ids)
+        if not own_gathered(*row, entries, cells, width, out, waiting, counters, 1):
             return i
     return keys.size
 
@@ -66,6 +80,15 @@ def key_by_key(rows: np.ndarray) -> Callable[[Share, int], int]:
         return push_rows(keys, run.starts, run.counts, run.words, run.bits, entries, cells, width, out, counters, begin)
 
     return push
+
+
+def gathered_by_key(rows: np.ndarray) -> Callable[[Share, int], int]:
+    run = WordRun(0)
+    run.fill(np.unique(rows, axis=0))
+    keys = np.random.default_rng(int(rows[0, 0])).permutation(run.keys)
+    room = np.zeros((3, int(rows.max()) // 64 + 1), np.int64)
+    words = (run.starts, run.counts, run.words, run.bits)
+    return lambda share, begin: push_gathered_rows(keys, *words, room, *share.arrays(), begin)
 
 
 def id_by_id(rows: np.ndarray) -> Callable[[Share, int], int]:
@@ -99,7 +122,7 @@ def push_at_once(relation: Relation, pushes: list[Callable[[Share, int], int]], 
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="what is not compiled is no single step for other threads")
 @pytest.mark.parametrize("ids", [300, 40_000], ids=["bits", "words"])
-@pytest.mark.parametrize("how", [pair_by_pair, key_by_key, id_by_id])
+@pytest.mark.parametrize("how", [pair_by_pair, key_by_key, gathered_by_key, id_by_id])
 def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
     random = np.random.default_rng(ids)
     known, *given_rows = [random.integers(0, ids, (60_000, 2)).astype(np.int32) for _ in range(1 + THREADS)]
@@ -109,7 +132,9 @@ def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
     with tier("compiled"):
         relation.insert(known[:, :width])
         before = relation.count
-        ends = [len(np.unique(rows[:, 0])) if how is key_by_key else len(rows) for rows in given_rows]
+        ends = [
+            len(np.unique(rows[:, 0])) if how in (key_by_key, gathered_by_key) else len(rows) for rows in given_rows
+        ]
         push_at_once(relation, [how(rows) for rows in given_rows], ends)
     found = [tuple(row) for row in relation.rows[: relation.count].tolist()]
     assert len(found) == len(set(found))

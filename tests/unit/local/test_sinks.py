@@ -13,6 +13,7 @@ from tidelog.backends.local import sinks
 from tidelog.backends.local.sinks import IdSink, PairSink, sink_for
 from tidelog.facts.relation import Relation
 from tidelog.facts.word_rows import WordRun
+from tidelog.kernels.gather import gather_block, push_gathered, take_gathered
 from tidelog.kernels.push import push_id, push_pair, push_words
 from unit.kernels.forms import TIERS, tier
 
@@ -49,8 +50,26 @@ def push_rows(sink: PairSink, pairs: list[Pair]) -> None:
             pytest.fail(f"no room for the row of {first}")
 
 
+def push_together(sink: PairSink, pairs: list[Pair]) -> None:
+    """Pushes what was gathered for each first id."""
+    cells, words, bits = np.zeros(2_000, np.int64), np.empty(2_000, np.int32), np.empty(2_000, np.int64)
+    for first in {first for first, _ in pairs}:
+        ids = np.array([[each] for other, each in pairs if other == first], np.int32)
+        size = gather_block(ids, 0, len(ids), cells, words, 0)
+        count = take_gathered(cells, words, bits, size)
+        for _ in range(40):
+            entries, held, width, out, waiting, counters = sink.arrays()
+            row = (np.int32(first), words, bits, size, count)
+            if push_gathered(*row, entries, held, width, out, waiting, counters):
+                break
+            sink.make_room()
+            sink.settle()
+        else:
+            pytest.fail(f"no room for what was gathered for {first}")
+
+
 @pytest.mark.parametrize("form", TIERS)
-@pytest.mark.parametrize("push", [push_each, push_rows])
+@pytest.mark.parametrize("push", [push_each, push_rows, push_together])
 @given(batches=PAIRS, known=st.lists(CLOSE, max_size=100))
 def test_pushed_pairs_are_a_set(form, push, batches: list[list[Pair]], known: list[Pair]) -> None:
     relation = Relation(2)

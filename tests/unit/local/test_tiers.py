@@ -67,6 +67,26 @@ PROGRAMS = {
         out(y, x) :- even(x, y), even(y, x).
         out(x, x) :- odd(x, x).
     """,
+    "ids that are gathered before they are pushed": """
+        .decl edge(x: number, y: number)
+        .decl flow(x: number, y: number)
+        .decl near(x: number, y: number)
+        .decl same(x: number, y: number)
+        .decl back(x: number, y: number)
+        .decl out(x: number, y: number)
+        flow(x, y) :- edge(x, y), x < y.
+        flow(x, y) :- flow(x, z), flow(z, y).
+        flow(x, y) :- edge(x, z), near(z, y), x < y.
+        near(x, w) :- edge(y, x), out(y, z), edge(z, w), x + 7 = w.
+        near(x, x) :- edge(x, _).
+        same(x, y) :- edge(z, x), edge(z, y), x < y.
+        same(x, y) :- edge(a, x), same(a, b), edge(b, y).
+        back(x, y) :- edge(x, y), y < 9.
+        back(x, y) :- back(x, z), back(y, z).
+        out(x, y) :- flow(z, x), near(z, w), flow(w, y).
+        out(3, y) :- flow(x, z), !edge(z, x), flow(z, y).
+        out(x, y) :- same(x, z), back(z, y), x + y = 31.
+    """,
     "keys of two columns": """
         .decl edge(x: number, y: number)
         .decl three(x: number, y: number, z: number)

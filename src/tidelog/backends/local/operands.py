@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tidelog.backends.local.closed import ClosedIndex
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.indexes import Index
+from tidelog.backends.local.runs import Runs
 from tidelog.backends.local.sinks import Arrays
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.word_index import WordIndex
@@ -20,6 +21,7 @@ from tidelog.codegen.operands import (
     Asked,
     Blocks,
     ChangedKeys,
+    Gathered,
     Identity,
     Interning,
     Known,
@@ -27,6 +29,7 @@ from tidelog.codegen.operands import (
     Operand,
     RowNumbers,
     RowsOf,
+    RunsOf,
     Scratch,
     Sink,
     Spans,
@@ -38,7 +41,7 @@ from tidelog.facts.numbering import PairNumbers
 from tidelog.plan.nodes import Version
 from tidelog.schema import Kind
 
-AnyIndex: TypeAlias = Index | ClosedIndex | WordIndex
+AnyIndex: TypeAlias = Index | ClosedIndex | WordIndex | Runs
 
 _MANY = 1 << 13
 """Rows that are worth a thread."""
@@ -59,6 +62,8 @@ def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None
                 index = store.index(relation, (column,), is_numbered=True)
             case Words(relation, column) | ChangedKeys(relation, column):
                 index = store.word_index(relation, column)
+            case RunsOf(relation):
+                index = store.runs(relation)
             case _:
                 continue
         some = few if store.rows(relation, Version.DELTA) < _MANY or threads is None else many
@@ -88,21 +93,24 @@ def _arrays(operand: Operand, evaluation: Evaluation, lent: Arrays, interned: In
     match operand:
         case RowsOf(relation, version):
             return (np.ascontiguousarray(evaluation.read(relation, version)),)
+        case RunsOf(relation):
+            runs = store.runs(relation)
+            return (runs.delta() if evaluation.window is None else runs.between(*evaluation.window),)
         case Blocks(relation, key):
             index = store.index(relation, key)
             assert isinstance(index, Index)
             return index.arrays
         case Words(relation, column, version):
             words = store.word_index(relation, column)
-            rows = words.delta if version is Version.DELTA else words.full
-            return rows.starts, rows.counts, rows.sizes, rows.words, rows.bits
+            held = words.delta if version is Version.DELTA else words.full
+            return held.starts, held.counts, held.sizes, held.words, held.bits
         case ChangedKeys(relation, column):
             return (store.word_index(relation, column).delta.keys,)
         case Known(relation):
-            held = store.relations[relation].membership
-            if isinstance(held, IdSet):
-                return (held.seen,)
-            return held.arrays if isinstance(held, PairSet) else (held.slots, held.rows)
+            known = store.relations[relation].membership
+            if isinstance(known, IdSet):
+                return (known.seen,)
+            return known.arrays if isinstance(known, PairSet) else (known.slots, known.rows)
         case Sink() | Asked():
             return lent
         case AgedBlocks(relation, column):
@@ -129,6 +137,9 @@ def _arrays(operand: Operand, evaluation: Evaluation, lent: Arrays, interned: In
             return (store.values.identify_one(kind, value),)
         case Scratch(width):
             return np.empty((1, width), np.int32), np.arange(width), np.empty(1, np.int32)
+        case Gathered(relation, column):
+            size = (store.reach(relation, column) + 63) // 64
+            return np.zeros(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int64)
         case _:
             assert_never(operand)
 

@@ -12,14 +12,15 @@ from tidelog.backends.local.operands import Interned, bind, settle_interned
 from tidelog.backends.local.sinks import Sink, sink_for
 from tidelog.backends.local.store import Store
 from tidelog.codegen.ask_rule import ask_rule
-from tidelog.codegen.operands import ChangedKeys, NotPushed, PushedRule
+from tidelog.codegen.operands import ChangedKeys, NotPushed, PushedRule, RowsOf
 from tidelog.codegen.push_rule import Sharing, push_rule
 from tidelog.facts.numbering import PairNumbers
 from tidelog.kernels.generated import generated_kernel
 from tidelog.kernels.jit import Kernel
-from tidelog.plan.nodes import RulePlan
+from tidelog.plan.nodes import RulePlan, Version
 
 _FEW = 1 << 14
+_FEW_IDS = 1 << 15
 _BRIEF, _LONG = 0.02, 0.1
 
 Answer = TypeVar("Answer")
@@ -57,7 +58,8 @@ class PushedCode:
         start = self.rule.start
         if isinstance(start, ChangedKeys):
             return int(evaluation.store.word_index(start.relation, start.key).delta.keys.size)
-        return int(evaluation.read(start.relation, start.version).shape[0])
+        version = start.version if isinstance(start, RowsOf) else Version.DELTA
+        return int(evaluation.read(start.relation, version).shape[0])
 
     def learn(self, rows: int, seconds: float) -> None:
         """Notes how long it took to push from so many rows: a call should cost nothing, and end soon enough to be
@@ -136,6 +138,13 @@ class StoreSurroundings:
         """A word holds several ids of a key only if those lie close."""
         stored = self._store.relations[relation]
         return self._tell(lambda: 64 * stored.size >= self._keys(relation, key) * self._keys(relation, 1 - key))
+
+    def has_few_ids(self, relation: str, column: int) -> bool:
+        return self._tell(lambda: self._keys(relation, column) <= _FEW_IDS)
+
+    def has_several(self, relation: str, key: int) -> bool:
+        stored = self._store.relations[relation]
+        return self._tell(lambda: stored.size >= 2 * self._keys(relation, key))
 
     def short_column(self, relation: str) -> int | None:
         return self._tell(lambda: self._store.short_column(relation))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tidelog.backends.local.closed import ClosedIndex, ClosedTable
 from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.ordered import OrderedIndex
+from tidelog.backends.local.runs import Runs
 from tidelog.backends.local.word_index import WordIndex
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows
@@ -47,10 +48,12 @@ class Store:
         self.marked: dict[str, FactSet] = {}
         self._indexes: dict[tuple[str, tuple[int, ...], bool], Index] = {}
         self._word_indexes: dict[tuple[str, int], WordIndex] = {}
+        self._runs: dict[str, Runs] = {}
         self._closed: dict[str, tuple[ClosedRelation, ClosedTable]] = {}
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
         self._near: dict[tuple[str, tuple[int, ...]], tuple[int, tuple[int, ...] | None]] = {}
+        self._reach: dict[tuple[str, int], tuple[int, int, int]] = {}
 
     def declare(self, schema: Schema) -> None:
         """Makes room for a relation."""
@@ -172,6 +175,12 @@ class Store:
             self._word_indexes[relation, key] = WordIndex(self.relations[relation], key)
         return self._word_indexes[relation, key]
 
+    def runs(self, relation: str) -> Runs:
+        """The delta of a relation of pairs with rows of the same first id side by side, made when first asked for."""
+        if relation not in self._runs:
+            self._runs[relation] = Runs(self.relations[relation])
+        return self._runs[relation]
+
     def ordered_index(self, relation: str, key: tuple[int, ...], column: int, version: Version) -> OrderedIndex:
         """The rows of one version of `relation` by these columns, those of one key in order of `column`."""
         table = self.compact(relation)
@@ -263,6 +272,16 @@ class Store:
         for column in columns:
             combinations *= self._distinct_in(relation, column)
         return max(1, min(combinations, self.relations[relation].size))
+
+    def reach(self, relation: str, column: int) -> int:
+        """One more than the largest id in a column, those of removed rows included."""
+        stored = self.relations[relation]
+        generation, rows, reach = self._reach.get((relation, column), (-1, 0, 0))
+        if generation != stored.generation:
+            rows = reach = 0
+        reach = max(reach, int(stored.rows[rows : stored.count, column].max(initial=-1)) + 1)
+        self._reach[relation, column] = stored.generation, stored.count, reach
+        return reach
 
     def _distinct_in(self, relation: str, column: int) -> int:
         """How many different values a column has, counted again when the relation has grown by half."""
