@@ -15,6 +15,7 @@ from subprocess import CalledProcessError
 
 from benchmarks import production_late, production_networks, push, push_pipeline, queries, tiers, updates, yield_tables
 from benchmarks.measure import SYSTEMS
+from benchmarks.names import one_of
 from benchmarks.rivals import table as rivals
 from benchmarks.runner import TIDELOG, Settings, run_all
 from benchmarks.startup import measure_startup
@@ -73,7 +74,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "names",
         nargs="*",
-        type=known_name,
+        type=one_of([*WORKLOADS, START_UP]),
         metavar="name",
         help=f"workloads, or '{START_UP}' (default: all that do not take minutes): {', '.join(WORKLOADS)}",
     )
@@ -83,12 +84,6 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds that one run may take")
     return parser.parse_args(arguments)
-
-
-def known_name(text: str) -> str:
-    if text not in WORKLOADS and text != START_UP:
-        raise argparse.ArgumentTypeError(f"'{text}' is none of {', '.join([*WORKLOADS, START_UP])}")
-    return text
 
 
 def thread_counts(text: str) -> tuple[int, ...]:

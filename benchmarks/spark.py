@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.generators import prepare
+from benchmarks.names import one_of
 from benchmarks.runner import Failure, run_file
 from benchmarks.spark_follow import CHANGES
 from benchmarks.spark_growth import growth_table
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures rules on Spark.")
     known = [*GOALS, FOLLOW, WATCH, GROWTH]
-    parser.add_argument("names", nargs="*", choices=[[], *known], metavar="name", help=", ".join(known))
+    parser.add_argument("names", nargs="*", type=one_of(known), metavar="name", help=", ".join(known))
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     parser.add_argument("--timeout", type=float, default=900.0, help="seconds that one run may take")
     parser.add_argument("--master", default=MASTER, help="where Spark runs")

@@ -18,6 +18,7 @@ from time import perf_counter
 
 import tidelog
 from benchmarks.generators import prepare
+from benchmarks.names import one_of
 from benchmarks.runner import Failure, run_file
 from benchmarks.table import markdown
 from benchmarks.workloads import ALL, DEFAULT_DATA, WORKLOADS, Workload
@@ -34,7 +35,7 @@ HEADINGS = ("what", "vectorised", "auto", "ratio", "goal")
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 when a run failed or a goal was missed."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Compares whole runs.")
-    parser.add_argument("names", nargs="*", choices=[*WORKLOADS, []], metavar="name", help=", ".join(WORKLOADS))
+    parser.add_argument("names", nargs="*", type=one_of(WORKLOADS), metavar="name", help=", ".join(WORKLOADS))
     parser.add_argument("--repeat", type=int, default=5, help="runs of each, of which the median counts")
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     options = parser.parse_args(arguments)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from time import perf_counter
 
+from benchmarks.names import one_of
 from benchmarks.yield_arrivals import arrivals, read
 from benchmarks.yield_counts import MAKERS, OURS, Counts, count, judge, savings, shares, table
 from benchmarks.yield_recursion import recursion
@@ -70,7 +71,7 @@ def show(part: str) -> None:
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures the yield index.")
-    parser.add_argument("names", nargs="*", choices=[*PARTS, []], metavar="name", help=", ".join(PARTS))
+    parser.add_argument("names", nargs="*", type=one_of(PARTS), metavar="name", help=", ".join(PARTS))
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES), help="s: 50,000, l: 100,000")
     parser.add_argument(
         "--limit", type=float, default=5.0, metavar="S", help="seconds for semi-naive evaluation without compiling"
