@@ -5,15 +5,11 @@ search the wanted tuples"): Algorithm 3.4 of Ullman's *Principles*, vol. I. What
 the paths that come out lose those that are known, and the rest is put to these: three steps, each with a B+ tree.
 `at_once` searches the known paths once for difference and union, and has no rounds. It reads fewer entries of indexes,
 but not in order, and takes longer for that.
-
-`python -m benchmarks.semi_naive NAME SECONDS` prints what `at_once` came to on a workload, for runs without compiling.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import process_time
 from typing import NamedTuple
 
@@ -21,27 +17,22 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.generators import Rows
-from benchmarks.yield_workloads import ARCS, VERTICES, arcs
+from benchmarks.yield_workloads import VERTICES
 from tidelog.activation.table_room import empty_tables, with_room_for_nodes
 from tidelog.kernels.jit import kernel
 from tidelog.kernels.watch_finder import NONE
 from tidelog.kernels.watch_order import FAN, KEYS, add_to_order, find_place, make_order, next_place
 from tidelog.kernels.watch_totals import ENTRIES_READ
 
-STEP = 2_000
-"""Paths that `at_once` takes up before it looks at the clock."""
-
 ARC_ORDER, PATH_ORDER = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class SemiNaive:
-    """What semi-naive evaluation had when it was done or its time was over, and the processor's seconds: to store the
-    arcs, and then to find paths."""
+    """What semi-naive evaluation found, and the processor's seconds: to store the arcs, and then to find paths."""
 
     storing: float
     finding: float
-    taken_up: int
     paths: int
     entries: int
 
@@ -75,23 +66,19 @@ def by_the_book(given: Rows) -> SemiNaive:
         unite(*trees, paths, first, found)
         entries += int(derived.totals[ENTRIES_READ])
     entries += int(trees.totals[ENTRIES_READ])
-    return SemiNaive(stored - start, process_time() - stored, found, found, entries)
+    return SemiNaive(stored - start, process_time() - stored, found, entries)
 
 
-def at_once(given: Rows, limit: float = float("inf")) -> SemiNaive:
+def at_once(given: Rows) -> SemiNaive:
     """Semi-naive evaluation path by path: each is taken up once, and joined with the arcs that lead to it."""
     start = process_time()
     trees = make_trees(2)
     store_arcs(*trees, given)
     stored = process_time()
     paths = room_for_paths(given)
-    taken_up, found = 0, len(given)
-    unite(*trees, paths, taken_up, found)
-    while taken_up < found and process_time() - start < limit:
-        last = min(taken_up + STEP, found)
-        found = int(take_up(*trees, paths, taken_up, last, found))
-        taken_up = last
-    return SemiNaive(stored - start, process_time() - stored, taken_up, found, int(trees.totals[ENTRIES_READ]))
+    unite(*trees, paths, 0, len(given))
+    found = int(take_up(*trees, paths, len(given)))
+    return SemiNaive(stored - start, process_time() - stored, found, int(trees.totals[ENTRIES_READ]))
 
 
 def make_trees(count: int) -> Trees:
@@ -158,9 +145,10 @@ def subtract(nodes, totals, roots, derived, derived_totals, derived_roots, paths
 
 
 @kernel
-def take_up(nodes, totals, roots, paths, first, last, found):
-    """Joins the paths from `first` up to `last` with the arcs that lead to them; how many paths there are then."""
-    for at in range(first, last):
+def take_up(nodes, totals, roots, paths, found):
+    """Joins the first `found` paths, and those that come out, with the arcs that lead to them; how many there are."""
+    at = 0
+    while at < found:
         middle, end = paths[at]
         place, _, read = find_place(nodes, roots[0, ARC_ORDER], middle * VERTICES)
         totals[ENTRIES_READ] += read
@@ -173,8 +161,5 @@ def take_up(nodes, totals, roots, paths, first, last, found):
                 paths[found, 1] = end
                 found += 1
             place = next_place(nodes, place)
+        at += 1
     return found
-
-
-if __name__ == "__main__":
-    print(json.dumps(asdict(at_once(arcs(ARCS[sys.argv[1]]), float(sys.argv[2])))))

@@ -1,9 +1,8 @@
 """Paths over arcs, RG1 to RG5: Figures 18 and 19 of the paper.
 
 The rule is recursive, so the watch leaves it to `maintain`, whose closure module finds strongly connected components
-and closes what they form, as the paper does. Beside it stands semi-naive evaluation with B+ trees, see `semi_naive`:
-compiled, as our side is, and as plain Python, as the other structures of these tables are. The plain one is stopped
-after some seconds and its time stated in proportion to the paths that it had taken up by then.
+and closes what they form, as the paper does. Beside it stands semi-naive evaluation with B+ trees: compiled, as our
+side is (`semi_naive`), and in plain Python (`semi_naive_python`).
 
 The paper states "the entire processing time" of data sets "in which all tuples are already stored in the relations"
 (6.2) and does not say whether building its index is part of it. So both are printed: from giving the arcs to having
@@ -12,16 +11,13 @@ the paths, and from the moment when the arcs are stored, on both sides alike.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from time import process_time
 
 import pyarrow as pa
 
 from benchmarks.generators import Rows
 from benchmarks.semi_naive import SemiNaive, at_once, by_the_book
+from benchmarks.semi_naive_python import in_plain_python
 from benchmarks.table import markdown
 from benchmarks.yield_workloads import ARCS, RG, arcs
 from tidelog.kernels.jit import use_compiled
@@ -32,14 +28,13 @@ REPEATS = 15
 HEADINGS = (
     *("", "arcs", "paths", "yield ms", "… arcs stored"),
     *("semi-naive by the book ms", f"times (Fig. 19, goal ≥ {GOAL:,})", "… arcs stored"),
-    *("semi-naive at once ms", "times", "… in Python s", "of which measured", "times"),
+    *("semi-naive at once ms", "times", "… in plain Python ms", "times", "… arcs stored"),
     *("yield entries (18)", "semi-naive by the book", "… at once"),
 )
 
 
-def recursion(limit: float) -> tuple[str, list[str]]:
-    """The table, in seconds of the processor, and what must not be. Plain semi-naive evaluation is stopped after
-    `limit` seconds."""
+def recursion() -> tuple[str, list[str]]:
+    """The table, in seconds of the processor, and what must not be."""
     use_compiled()
     for compile_it in (by_the_book, at_once):
         compile_it(arcs(1))
@@ -47,11 +42,11 @@ def recursion(limit: float) -> tuple[str, list[str]]:
     for name, number in ARCS.items():
         given = arcs(number)
         ours, paths = best_of_ours(given)
-        book, once = by_the_book(given), at_once(given)
-        rows.append(cells(name, number, ours, book, once, in_plain_python(name, limit)))
+        book, once, plain = by_the_book(given), at_once(given), in_plain_python(given)
+        rows.append(cells(name, number, ours, book, once, plain))
         complaints += [
             f"{name}: semi-naive evaluation finds {found.paths:,} paths, not {paths:,}"
-            for found in (book, once)
+            for found in (book, once, plain)
             if found.paths != paths
         ]
     return markdown(HEADINGS, rows), complaints
@@ -72,29 +67,18 @@ def best_of_ours(given: Rows) -> tuple[tuple[float, float], int]:
     return min(runs, key=sum), paths
 
 
-def in_plain_python(name: str, limit: float) -> SemiNaive:
-    """`at_once` in a process of its own that compiles nothing."""
-    command = [sys.executable, "-m", "benchmarks.semi_naive", name, str(limit)]
-    done = subprocess.run(
-        command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return SemiNaive(**json.loads(done.stdout))
-
-
 def cells(
     name: str, number: int, ours: tuple[float, float], book: SemiNaive, once: SemiNaive, plain: SemiNaive
 ) -> list[str]:
     storing, finding = ours
     seconds = storing + finding
-    measured = plain.taken_up / once.paths
-    plain_seconds = plain.seconds / measured  # a path costs about the same early and late
     # Both columns of an arc are entered into data indexes; components and their closure follow each arc once.
     entries = 4 * number
     return [
         *(name, f"{number:,}", f"{once.paths:,}", f"{seconds * 1e3:.2f}", f"{finding * 1e3:.2f}"),
         *(f"{book.seconds * 1e3:,.0f}", times(book.seconds / seconds), times(book.finding / finding)),
         *(f"{once.seconds * 1e3:,.0f}", times(once.seconds / seconds)),
-        *(f"{plain_seconds:,.0f}", f"{measured:.0%}", times(plain_seconds / seconds)),
+        *(f"{plain.seconds * 1e3:,.0f}", times(plain.seconds / seconds), times(plain.finding / finding)),
         *(f"{entries:,}", f"{book.entries:,}", f"{once.entries:,}"),
     ]
 

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show(shares(workload, SIZES[options.sizes[0]]))
         elif name == RECURSION:
             tell(name)
-            found, wrong = recursion(options.limit)
+            found, wrong = recursion()
             show(found)
             complaints += wrong
         else:
@@ -73,7 +73,4 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures the yield index.")
     parser.add_argument("names", nargs="*", type=one_of(PARTS), metavar="name", help=", ".join(PARTS))
     parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES), help="s: 50,000, l: 100,000")
-    parser.add_argument(
-        "--limit", type=float, default=5.0, metavar="S", help="seconds for semi-naive evaluation without compiling"
-    )
     return parser.parse_args(arguments)
