@@ -10,7 +10,16 @@ import numpy.typing as npt
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers
 from tidelog.kernels.blocks import append_blocks, lay_out_blocks
-from tidelog.kernels.edges import ABSENT, FIRST, find_new_edges, list_edges, remove_edges
+from tidelog.kernels.edges import (
+    ABSENT,
+    FIRST,
+    find_new_edges,
+    lay_out_edges,
+    list_edges,
+    list_ends,
+    remove_edges,
+    reverse_edges,
+)
 
 _FIRST = np.array([0])
 _TAIL = 1 << 8
@@ -38,9 +47,16 @@ class Graph:
         self._nodes = Nodes()
         self.edge_count = 0
         self.outgoing = Adjacency()
-        self.incoming = Adjacency()
         self.marks = Marks()
+        self._incoming: Adjacency | None = None
         self._waiting: list[Edges] = []
+
+    @property
+    def incoming(self) -> Adjacency:
+        """The edges by their targets. They are laid out when somebody asks: who only computes a closure does not."""
+        if self._incoming is None:
+            self._incoming = self.outgoing.reversed(self.edge_count)
+        return self._incoming
 
     @property
     def node_count(self) -> int:
@@ -80,8 +96,13 @@ class Graph:
 
     def _add(self, edges: Edges) -> Edges:
         self.outgoing.reserve(self.node_count)
-        self.incoming.reserve(self.node_count)
         self.marks.reserve(self.node_count)
+        if self._incoming is not None:
+            self._incoming.reserve(self.node_count)
+        elif self.outgoing.is_unused:
+            edges = self.outgoing.lay_out(edges, self.marks)
+            self.edge_count = edges.sources.size
+            return edges
         edges = edges.where(self.outgoing.unknown(edges, self.marks))
         self.put(edges)
         return edges
@@ -94,7 +115,8 @@ class Graph:
         edges = edges.where((edges.sources >= 0) & (edges.targets >= 0))
         found = self.outgoing.remove(edges.sources, edges.targets, self.marks)
         edges = edges.where(found != ABSENT)
-        self.incoming.remove(edges.targets, edges.sources, self.marks)
+        if self._incoming is not None:
+            self._incoming.remove(edges.targets, edges.sources, self.marks)
         self.edge_count -= edges.sources.size
         return edges, found[found != ABSENT] == FIRST
 
@@ -103,7 +125,8 @@ class Graph:
         if not edges.sources.size:
             return
         self.outgoing.append(edges.sources, edges.targets)
-        self.incoming.append(edges.targets, edges.sources)
+        if self._incoming is not None:
+            self._incoming.append(edges.targets, edges.sources)
         self.edge_count += edges.sources.size
 
     def drop(self, edges: Edges) -> None:
@@ -111,7 +134,8 @@ class Graph:
         if not edges.sources.size:
             return
         self.outgoing.remove(edges.sources, edges.targets, self.marks)
-        self.incoming.remove(edges.targets, edges.sources, self.marks)
+        if self._incoming is not None:
+            self._incoming.remove(edges.targets, edges.sources, self.marks)
         self.edge_count -= edges.sources.size
 
     def rows(self) -> Rows:
@@ -148,6 +172,36 @@ class Adjacency:
             self.counts = longer(self.counts, size)
             self.covers = longer(self.covers, size)
             self._rooms = longer(self._rooms, size)
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether there never was an edge."""
+        return self._tail == 0
+
+    def lay_out(self, edges: Edges, marks: Marks) -> Edges:
+        """Takes edges into blocks that never had any, with no more room than they need; returns the different ones."""
+        stamps, base = marks.take(self.starts.size)
+        self._tail = edges.sources.size
+        self.payload = np.empty((self._tail, 1), np.int32)
+        different = lay_out_edges(
+            edges.sources, edges.targets, self.starts, self.counts, self._rooms, self.payload, stamps, base
+        )  # fmt: skip
+        if different == self._tail:
+            return edges
+        ends = Edges(np.empty(different, np.int32), np.empty(different, np.int32))
+        list_ends(self.starts, self.counts, self.payload, ends.sources, ends.targets)
+        return ends
+
+    def reversed(self, edge_count: int) -> Adjacency:
+        """The same edges by their other end."""
+        other = Adjacency()
+        other.reserve(self.starts.size)
+        other._tail = edge_count
+        other.payload = np.empty((edge_count, 1), np.int32)
+        reverse_edges(
+            self.starts, self.counts, self.payload, other.starts, other.counts, other._rooms, other.payload
+        )  # fmt: skip
+        return other
 
     def unknown(self, edges: Edges, marks: Marks) -> Mask:
         """Which edges of the batch are new, and not a repetition within it."""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.membership import Rows, RowSet
-from tidelog.kernels.nodes import find_nodes, number_ends, place_nodes
+from tidelog.kernels.nodes import find_nodes, measure_edges, number_ends, place_nodes
 
 Numbers = npt.NDArray[np.int32]
 
@@ -58,22 +58,21 @@ class Nodes:
 
     def _fit(self, rows: Rows) -> bool:
         """Makes room for the ends of `rows`, unless the table would be too large."""
-        least = int(rows.min(initial=0))
-        greatest = [int(rows[:, column].max(initial=-1)) for column in range(3)]
-        groups = self._groups = max(self._groups, greatest[0] + 1)
-        ids = self._ids = max(self._ids, greatest[1] + 1, greatest[2] + 1)
+        group, end, are_numbers = measure_edges(rows)
+        groups = self._groups = max(self._groups, int(group) + 1)
+        ids = self._ids = max(self._ids, int(end) + 1)
         if groups * self._stride > self._numbers.size or ids > self._stride:
             stride = ids if ids <= self._stride else ids + ids // 2
             places = (groups + groups // 2) * stride
-            if least < 0 or places > max(_FEW_PLACES, _PLACES_PER_NODE * (self.count + rows.shape[0])):
+            if not are_numbers or places > max(_FEW_PLACES, _PLACES_PER_NODE * (self.count + rows.shape[0])):
                 return False
             self._numbers, self._stride = np.zeros(places, np.int32), stride
             if self.count:
                 place_nodes(self._rows[: self.count], self._numbers, stride)
-        most = min(self.count + 2 * rows.shape[0], self._numbers.size)
+        most = min(self.count + 2 * rows.shape[0], self._numbers.size) + 1
         if most > self._rows.shape[0]:
             # What is never written to takes no memory.
             larger = np.empty((max(most, 2 * self._rows.shape[0]), 2), np.int32)
             larger[: self.count] = self._rows[: self.count]
             self._rows = larger
-        return least >= 0
+        return bool(are_numbers)

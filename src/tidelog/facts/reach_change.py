@@ -29,6 +29,9 @@ class Parts:
     nodes: Numbers
 
 
+_NO_PARTS = Parts(np.empty((0, 3), np.int64), np.zeros(1, np.int64), np.empty(0, np.int32))
+
+
 @dataclass(frozen=True, slots=True)
 class ReachChange:
     """Rows before and after: first those `changed` (see kernels.reach), of the same members, then those of parts.
@@ -100,19 +103,22 @@ def compare_rows(
     stored: ReachRows, table: SlotTable, changed: Longs, moves: Rows, special: npt.NDArray[np.bool_]
 ) -> ReachChange:
     """What has changed: rows `changed` (see kernels.reach) and nodes `moves` (node, old slot, new slot)."""
+    if not moves.size:
+        slots = changed[:, 0]
+        sizes = table.sizes[slots].astype(np.int64)
+        return ReachChange(changed, _NO_PARTS, sizes, changed[:, 3], table.weights[slots], changed[:, 4], special)
     parts = _group_moves(moves)
     old, new = parts.slots[:, Side.OLD], parts.slots[:, Side.NEW]
     slots = np.concatenate([changed[:, 0], new])
     common = np.concatenate([changed[:, 4], np.zeros(new.size, np.int64)])
-    if new.size:
-        jit.work(slots.size)
-        before, after = sides_of(stored, table, changed, parts.slots)
-        apart = changed.shape[0]
-        common_weights(
-            *before[:2], before[2][apart:], before[3][apart:], *after[:2], after[2][apart:], after[3][apart:],
-            table.sizes, stored.wide, common[apart:],
-        )  # fmt: skip
-        add_common_parts(*before, *after, parts.slots, common)
+    jit.work(slots.size)
+    before, after = sides_of(stored, table, changed, parts.slots)
+    apart = changed.shape[0]
+    common_weights(
+        *before[:2], before[2][apart:], before[3][apart:], *after[:2], after[2][apart:], after[3][apart:],
+        table.sizes, stored.wide, common[apart:],
+    )  # fmt: skip
+    add_common_parts(*before, *after, parts.slots, common)
     return ReachChange(
         changed,
         parts,
@@ -136,8 +142,6 @@ def sides_of(stored: ReachRows, table: SlotTable, changed: Longs, parts: Longs) 
 
 
 def _group_moves(moves: Rows) -> Parts:
-    if not moves.size:
-        return Parts(np.empty((0, 3), np.int64), np.zeros(1, np.int64), np.empty(0, np.int32))
     moves = moves[np.lexsort((moves[:, 2], moves[:, 1]))]
     first = np.ones(moves.shape[0], np.bool_)
     first[1:] = (moves[1:, 1:] != moves[:-1, 1:]).any(axis=1)

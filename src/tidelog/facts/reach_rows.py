@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tidelog.facts.graph import Adjacency, Edges, Graph, Marks, longer
 from tidelog.facts.nodes import Numbers
+from tidelog.kernels.first_reach import first_reach_in_bits
 from tidelog.kernels.reach import (
     bits_to_lists,
     move_lists,
@@ -19,6 +20,7 @@ from tidelog.kernels.reach import (
     restore_rows,
 )
 from tidelog.kernels.ripple import begin_ripple, ripple
+from tidelog.kernels.slots import FRESH
 
 Words = npt.NDArray[np.uint64]
 Longs = npt.NDArray[np.int64]
@@ -78,6 +80,18 @@ class SlotTable:
             self._grow(max(self._used + self._used // 8, self.capacity + self.capacity // 2, _SMALLEST))
         return np.concatenate([reused, fresh])
 
+    def begin(self, count: int) -> None:
+        """Takes the first slots of an empty table, in order of rank; who calls it writes sizes and members."""
+        size = max(count + count // 8, _SMALLEST)
+        self._used = self._ranked = count
+        self.sizes, self.tops, self.ranks = (np.zeros(size, np.int32) for _ in range(3))
+        self.weights = np.zeros(size, np.int64)
+        self.firsts, self.places = np.empty(size, np.int32), np.empty(size, np.int64)
+        self.firsts.fill(-1)
+        self.places.fill(-1)
+        self.by_rank = np.arange(2 * count, dtype=np.int32)
+        self.ranks[:count] = self.by_rank[:count]
+
     def release(self, slots: Numbers) -> None:
         """Makes slots free to be taken again."""
         self.tops[slots] = self.sizes[slots] = 0
@@ -132,6 +146,10 @@ class ReachRows(Protocol):
         """Computes rows where needed; returns the changed ones, see kernels.reach."""
         ...
 
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+        """As `compute`, where there are no rows yet: component k of Tarjan's order has slot k."""
+        ...
+
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         """Where the old rows of `changed` are, and those of the slots `old`, which may be -1: words, lists, places."""
         ...
@@ -172,6 +190,16 @@ class BitRows:
                 self._spare = self._spare[:spared]
                 return changed[:found]
             self._lengthen_log()
+
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+        self._reserve(table, begins.size - 1)
+        changed = np.empty((begins.size - 1, 7), np.int64)
+        found = first_reach_in_bits(
+            order, begins, table.slot_of, table.sizes, self.wide, *_blocks(graph.outgoing), graph.outgoing.covers,
+            table.places, table.tops, table.weights, self.words, changed,
+        )  # fmt: skip
+        self._spare = self._spare[: self._spare.size - found]
+        return changed[:found]
 
     def ripple(self, graph: Graph, table: SlotTable, put: Edges, taken: Edges) -> Longs:
         """Computes rows that the edges matter to, which leave all components as they are; returns the changed ones."""
@@ -276,6 +304,12 @@ class ListRows:
             if reached == components.slots.size:
                 return changed[:found]
             self._make_room()
+
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+        slots = np.arange(begins.size - 1, dtype=np.int32)
+        kinds = np.full(slots.size, FRESH, np.uint8)
+        dirty = np.zeros(graph.node_count, np.bool_)
+        return self.compute(graph, table, Components(order, begins, kinds, slots, dirty))
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         return self.words, self.lists, np.concatenate([changed[:, 1], np.where(old >= 0, table.places[old], 0)])

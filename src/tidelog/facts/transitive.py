@@ -37,7 +37,7 @@ from tidelog.kernels.closure import (
 )
 from tidelog.kernels.components import UNSEEN, find_detours, mark_ancestors, strong_components
 from tidelog.kernels.reach_size import REGISTERS, estimate_reach
-from tidelog.kernels.slots import FRESH, assign_slots, compare_components
+from tidelog.kernels.slots import assign_slots, compare_components, number_slots
 
 FEW_BYTES = 1 << 26
 """Bits for all pairs that take no more than this are always worth it."""
@@ -76,10 +76,10 @@ class TransitiveClosure:
         self._reviewed = _FEW_NODES
         self._version = 0
         self._known = 0
-        self._table = SlotTable()
-        self._rows: ReachRows = BitRows(self._table)
-        self._retired: Numbers = np.empty(0, np.int32)
-        self._changed: npt.NDArray[np.int64] = np.empty((0, 7), np.int64)
+        self._table: SlotTable
+        self._rows: ReachRows
+        self._retired: Numbers
+        self._changed: npt.NDArray[np.int64]
         self._start_over()
 
     def update(self, added: Rows, removed: Rows) -> ClosureDelta:
@@ -184,9 +184,10 @@ class TransitiveClosure:
         self._known = self._graph.node_count
         if not new.size and isinstance(self._rows, BitRows) and self._keeps_components(put, taken):
             change = self._ripple(self._rows, put, taken)
+        elif new.size == self._graph.node_count:
+            change = self._compute_first()
         else:
-            are_all_new = new.size == self._graph.node_count
-            change = self._recompute(new[:0] if are_all_new else self._sources_to_follow(put, taken), new)
+            change = self._recompute(self._sources_to_follow(put, taken), new)
         self.count += change.appeared_count - change.vanished_count
         version = self._version
 
@@ -264,11 +265,8 @@ class TransitiveClosure:
         """Computes again what the nodes `sources` reach, and all that reach them; nodes `new` have no slot yet."""
         graph, table = self._graph, self._table
         order, begins = self._find_components(np.concatenate([sources, new]))
-        is_first = new.size == graph.node_count
-        kinds = np.full(begins.size - 1, FRESH, np.uint8)
-        made, moved = kinds.size, 0
-        if not is_first:
-            made, moved = compare_components(order, begins, table.slot_of, table.sizes, kinds)
+        kinds = np.empty(begins.size - 1, np.uint8)
+        made, moved = compare_components(order, begins, table.slot_of, table.sizes, kinds)
         available = table.take(int(made))
         slots = np.empty(kinds.size, np.int32)
         moves = np.empty((int(moved), 3), np.int32)
@@ -279,8 +277,6 @@ class TransitiveClosure:
             slots, moves, retired, special,
         )  # fmt: skip
         self._retired = retired[:gone]
-        if is_first:
-            self._foresee_form(order, begins, slots)
         self._fit_form()
         table.rank(slots)
         dirty = np.zeros(graph.node_count, np.bool_)
@@ -289,12 +285,26 @@ class TransitiveClosure:
         self._changed = self._rows.compute(graph, table, Components(order, begins, kinds, slots, dirty))
         return compare_rows(self._rows, table, self._changed, moves, special)
 
+    def _compute_first(self) -> ReachChange:
+        """Computes what all nodes reach, where none has a slot yet."""
+        graph, table = self._graph, self._table
+        order, begins = self._find_components(np.arange(graph.node_count, dtype=np.int32))
+        table.begin(begins.size - 1)
+        number_slots(order, begins, table.slot_of, table.sizes, table.firsts, table.nexts)
+        self._foresee_form(order, begins)
+        self._fit_form()
+        jit.work(begins.size * (1 + table.capacity // 1024))
+        self._changed = self._rows.compute_first(graph, table, order, begins)
+        unmoved = np.empty((0, 3), np.int32), np.zeros(table.capacity, np.bool_)
+        return compare_rows(self._rows, table, self._changed, *unmoved)
+
     def _find_components(self, first: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
         """The components of `first` and of all that reach them: order and begins, see kernels.components."""
         graph = self._graph
         marks = graph.marks.heads
-        into, out = graph.incoming, graph.outgoing
+        out = graph.outgoing
         if first.size < graph.node_count:
+            into = graph.incoming
             found = np.empty(graph.node_count, np.int32)
             size = int(mark_ancestors(first, into.starts, into.counts, into.payload, marks, found))
             found = found[:size]
@@ -307,7 +317,7 @@ class TransitiveClosure:
         count = int(strong_components(found, out.starts, out.counts, out.payload, marks, order, begins))
         return order, begins[: count + 1]
 
-    def _foresee_form(self, order: Numbers, begins: Positions, slots: Numbers) -> None:
+    def _foresee_form(self, order: Numbers, begins: Positions) -> None:
         """Chooses bits or lists by how long lists would be, before any are made, or refuses both."""
         bits_bytes = self._bits_bytes()
         if self._forced is not None or bits_bytes <= self._bits_may_take:
@@ -315,6 +325,7 @@ class TransitiveClosure:
         out = self._graph.outgoing
         registers = np.zeros((self._table.capacity, REGISTERS), np.uint8)
         jit.work(self._graph.edge_count)
+        slots = np.arange(begins.size - 1, dtype=np.int32)
         numbers = estimate_reach(
             order, begins, slots, out.starts, out.counts, out.payload, self._table.slot_of, registers
         )  # fmt: skip
@@ -349,10 +360,10 @@ class TransitiveClosure:
     def _settle(self) -> None:
         """Lets go of what only the last delta could still read, and of nodes where most have lost all edges."""
         self._version += 1
-        table = self._table
-        self._rows.release(table, self._changed, self._retired)
-        table.release(self._retired)
-        self._forget_changes()
+        if self._changed.size or self._retired.size:
+            self._rows.release(self._table, self._changed, self._retired)
+            self._table.release(self._retired)
+            self._forget_changes()
         if self._graph.node_count > self._reviewed:
             if 2 * self._graph.live_count() < self._graph.node_count:
                 edges = self._graph.rows()
@@ -385,7 +396,7 @@ class TransitiveClosure:
         self._known = self._graph.node_count
         self._table.reserve_nodes(self._known)
         if self._known:
-            self.count = self._recompute(np.empty(0, np.int32), np.arange(self._known, dtype=np.int32)).appeared_count
+            self.count = self._compute_first().appeared_count
             self._forget_changes()
 
     def _start_over(self) -> None:

@@ -174,9 +174,9 @@ def weigh_row(row, top, wide, sizes):
         total += count_ones(row[at])
         several |= row[at] & wide[at]
     if several != ZERO:
-        total = np.int64(0)
         for at in range(top):
-            total += weigh_word(row[at], at, wide, sizes)
+            if row[at] & wide[at] != ZERO:
+                total += weigh_word(row[at], at, wide, sizes) - count_ones(row[at])
     return total
 
 

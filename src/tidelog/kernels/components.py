@@ -54,6 +54,13 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
     for root in nodes:
         if marks[root] != UNSEEN:
             continue
+        if counts[root] == 0:
+            marks[root] = 0
+            order[filled] = root
+            filled += 1
+            components += 1
+            begins[components] = filled
+            continue
         depth = 0
         held = 0
         path[0] = root
@@ -72,10 +79,18 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
             at = edges[depth]
             low = lows[depth]
             while at < end:
-                mark = marks[payload[at, 0]]
+                target = payload[at, 0]
+                mark = marks[target]
                 if mark == UNSEEN:
-                    break
-                if 0 < mark < low:
+                    if counts[target]:
+                        break
+                    # An end of all paths is a component at once.
+                    marks[target] = 0
+                    order[filled] = target
+                    filled += 1
+                    components += 1
+                    begins[components] = filled
+                elif 0 < mark < low:
                     low = mark
                 at += 1
             lows[depth] = low

@@ -34,6 +34,64 @@ def find_new_edges(sources, targets, starts, counts, payload, heads, chain, stam
 
 
 @kernel
+def lay_out_edges(sources, targets, starts, counts, rooms, payload, stamps, base):
+    """Writes edges to the blocks of a graph that has none, each of them once; returns how many different ones there are.
+
+    `counts` and `rooms` are zeros; `stamps` needs no more numbers above `base` than there are nodes.
+    """
+    for source in sources:
+        rooms[source] += 1
+    tail = 0
+    for node in range(rooms.size):
+        starts[node] = tail
+        tail += rooms[node]
+    for i in range(sources.size):
+        source = sources[i]
+        payload[starts[source] + counts[source], 0] = targets[i]
+        counts[source] += 1
+    different = 0
+    for node in range(rooms.size):
+        begin = starts[node]
+        kept = begin
+        for at in range(begin, begin + counts[node]):
+            target = payload[at, 0]
+            payload[kept, 0] = target
+            kept += stamps[target] != base + node + 1
+            stamps[target] = base + node + 1
+        counts[node] = kept - begin
+        different += kept - begin
+    return different
+
+
+@kernel
+def reverse_edges(starts, counts, payload, into_starts, into_counts, into_rooms, into_payload):
+    """Writes all edges to blocks by their other end, which are empty."""
+    for node in range(starts.size):
+        for at in range(starts[node], starts[node] + counts[node]):
+            into_rooms[payload[at, 0]] += 1
+    tail = 0
+    for node in range(starts.size):
+        into_starts[node] = tail
+        tail += into_rooms[node]
+    for node in range(starts.size):
+        for at in range(starts[node], starts[node] + counts[node]):
+            end = payload[at, 0]
+            into_payload[into_starts[end] + into_counts[end], 0] = node
+            into_counts[end] += 1
+
+
+@kernel
+def list_ends(starts, counts, payload, sources, targets):
+    """Writes the ends of all edges."""
+    filled = 0
+    for node in range(starts.size):
+        for at in range(starts[node], starts[node] + counts[node]):
+            sources[filled] = node
+            targets[filled] = payload[at, 0]
+            filled += 1
+
+
+@kernel
 def remove_edges(sources, targets, starts, counts, covers, payload, heads, chain, stamps, base, found):
     """Takes the edges of the batch out of the blocks; writes what each was, once: ABSENT, PRESENT or FIRST.
 

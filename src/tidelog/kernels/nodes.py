@@ -5,28 +5,51 @@ numbers[group * stride + id] is the number of the node plus one, or zero; `nodes
 
 from __future__ import annotations
 
-from tidelog.kernels.jit import kernel
+import numpy as np
+
+from tidelog.kernels.jit import inlined, kernel
 
 
 @kernel
 def number_ends(rows, numbers, stride, count, nodes, sources, targets):
     """Writes the numbers of both ends of each row (group, source, target); new nodes get new ones.
 
-    Returns how many nodes there are then.
+    Returns how many nodes there are then. `nodes` needs room for one more than that.
     """
     for i in range(rows.shape[0]):
-        for end in range(2):
-            place = rows[i, 0] * stride + rows[i, 1 + end]
-            if numbers[place] == 0:
-                nodes[count, 0] = rows[i, 0]
-                nodes[count, 1] = rows[i, 1 + end]
-                count += 1
-                numbers[place] = count
-            if end == 0:
-                sources[i] = numbers[place] - 1
-            else:
-                targets[i] = numbers[place] - 1
+        group = rows[i, 0]
+        sources[i], count = _number_end(group, rows[i, 1], numbers, stride, count, nodes)
+        targets[i], count = _number_end(group, rows[i, 2], numbers, stride, count, nodes)
     return count
+
+
+@inlined
+def _number_end(group, node, numbers, stride, count, nodes):
+    """The number of a node, and how many there are. Whether one is new cannot be foreseen, so nothing hangs on it."""
+    place = group * stride + node
+    known = np.int64(numbers[place])
+    nodes[count, 0] = group
+    nodes[count, 1] = node
+    count += known == 0
+    number = known if known else count
+    numbers[place] = number
+    return number - 1, count
+
+
+@kernel
+def measure_edges(rows):
+    """The greatest group and the greatest end of rows (group, source, target), -1 without any, and whether none is
+    negative."""
+    group = np.int32(-1)
+    source = np.int32(-1)
+    target = np.int32(-1)
+    signs = np.int32(0)
+    for i in range(rows.shape[0]):
+        group = max(group, rows[i, 0])
+        source = max(source, rows[i, 1])
+        target = max(target, rows[i, 2])
+        signs |= rows[i, 0] | rows[i, 1] | rows[i, 2]
+    return group, max(source, target), signs >= 0
 
 
 @kernel

@@ -77,6 +77,20 @@ def assign_slots(order, begins, kinds, available, slot_of, sizes, firsts, nexts,
 
 
 @kernel
+def number_slots(order, begins, slot_of, sizes, firsts, nexts):
+    """Gives component k slot k, where no node has a slot yet."""
+    for k in range(begins.size - 1):
+        sizes[k] = begins[k + 1] - begins[k]
+        after = -1
+        for at in range(begins[k], begins[k + 1]):
+            node = order[at]
+            slot_of[node] = k
+            nexts[node] = after
+            after = node
+        firsts[k] = after
+
+
+@kernel
 def list_members(slots, firsts, nexts, out):
     """Writes the nodes of each slot to `out`, one slot after the other."""
     filled = 0
