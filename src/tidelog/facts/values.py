@@ -26,7 +26,17 @@ from tidelog.facts.columns import (
     numbers_of,
 )
 from tidelog.kernels import jit
-from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words
+from tidelog.kernels.interning import (
+    EMPTY,
+    copy_texts,
+    different_words,
+    intern_texts,
+    intern_words,
+    measure_words,
+    rehash_texts,
+    rehash_words,
+    rename_ids,
+)
 from tidelog.schema import Kind, Value
 
 Ids = npt.NDArray[np.int32]
@@ -35,6 +45,11 @@ Words = npt.NDArray[Any]
 _MOST_IDS = 2**31 - 2
 _SMALLEST = 64
 _LETTERS_PER_ROW = 16
+
+_MANY_WORDS = 256
+_NEAR = 2
+"""From so many words on they are first looked at: if they lie within so many times their number, most come again or a
+place for each takes little room."""
 
 
 class Values:
@@ -118,8 +133,24 @@ class WordTable:
 
     def intern(self, words: npt.NDArray[np.uint64]) -> Ids:
         """The id of each word; new words get new ids."""
-        ids = np.empty(words.size, np.int32)
         jit.work(words.size)
+        if words.size >= _MANY_WORDS:
+            least, greatest = measure_words(words)
+            if int(greatest) - int(least) < _NEAR * words.size:
+                return self._intern_near(words, least, int(greatest) - int(least) + 1)
+        return self._intern(words)
+
+    def _intern_near(self, words: npt.NDArray[np.uint64], least: np.uint64, room: int) -> Ids:
+        """As `intern`, of words so near to one another that each has a place of its own: only different ones are looked
+        for."""
+        ids = np.empty(words.size, np.int32)
+        different = np.empty(min(words.size, room) + 1, np.uint64)
+        found = different_words(words, np.uint64(least), np.zeros(room, np.int32), different, ids)
+        rename_ids(ids, self._intern(different[:found]))
+        return ids
+
+    def _intern(self, words: npt.NDArray[np.uint64]) -> Ids:
+        ids = np.empty(words.size, np.int32)
         with self._lock:
             before = self.count
             reached, self.count = intern_words(self._slots, self.values, before, words, 0, ids)

@@ -51,15 +51,16 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
     components = 0
     filled = 0
     begins[0] = 0
-    for root in nodes:
-        if marks[root] != UNSEEN:
-            continue
-        if counts[root] == 0:
-            marks[root] = 0
-            order[filled] = root
+    # Nodes without edges are components that may come first. The search need not go there.
+    for node in nodes:
+        if counts[node] == 0:
+            marks[node] = 0
+            order[filled] = node
             filled += 1
             components += 1
             begins[components] = filled
+    for root in nodes:
+        if marks[root] != UNSEEN:
             continue
         depth = 0
         held = 0
@@ -79,18 +80,10 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
             at = edges[depth]
             low = lows[depth]
             while at < end:
-                target = payload[at, 0]
-                mark = marks[target]
+                mark = marks[payload[at, 0]]
                 if mark == UNSEEN:
-                    if counts[target]:
-                        break
-                    # An end of all paths is a component at once.
-                    marks[target] = 0
-                    order[filled] = target
-                    filled += 1
-                    components += 1
-                    begins[components] = filled
-                elif 0 < mark < low:
+                    break
+                if 0 < mark < low:
                     low = mark
                 at += 1
             lows[depth] = low

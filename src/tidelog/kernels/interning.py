@@ -39,6 +39,43 @@ def intern_words(slots, values, count, words, start, ids):
 
 
 @kernel
+def measure_words(words):
+    """The least and the greatest of some words."""
+    least = words[0]
+    greatest = words[0]
+    for i in range(words.size):
+        least = min(least, words[i])
+        greatest = max(greatest, words[i])
+    return least, greatest
+
+
+@kernel
+def different_words(words, least, seen, different, ids):
+    """Writes the different words to `different` in order of arrival, and to `ids` which of them each is; how many.
+
+    `seen` are zeros, one for each word from `least` on. `different` has room for one more. Whether a word is new
+    cannot be foreseen, so nothing hangs on it.
+    """
+    found = np.int32(0)
+    for i in range(words.size):
+        place = words[i] - least
+        known = seen[place]
+        different[found] = words[i]
+        found += known == 0
+        known = known if known else found
+        seen[place] = known
+        ids[i] = known - 1
+    return found
+
+
+@kernel
+def rename_ids(ids, names):
+    """Writes names[id] in place of each id."""
+    for i in range(ids.size):
+        ids[i] = names[ids[i]]
+
+
+@kernel
 def rehash_words(slots, values, count):
     """Fills the empty `slots` with values[:count], which are all different."""
     mask = slots.size - 1

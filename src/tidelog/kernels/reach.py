@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.closure import ONE, ZERO, common_weight, count_ones, weigh_row, weigh_word
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import inlined, kernel
 from tidelog.kernels.slots import FRESH, KEPT
 
 _NO_WORDS = np.empty((0, 0), np.uint64)
@@ -85,34 +85,53 @@ def reach_in_bits(
 def unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row):
     """Writes to `row` all slots that the `nodes` of a component have edges to, and their rows; returns its length.
 
-    The edges of a node that bring anything are put before the others; covers[node] says how many they are.
+    The edges of a node that bring anything are put before the others, those that bring rows first; covers[node] says
+    how many they are.
     """
     top = np.int64(0)
     for node in nodes:
-        used = starts[node]
-        for e in range(starts[node], starts[node] + counts[node]):
+        used = np.int64(starts[node])
+        stop = used + counts[node]
+        for e in range(used, stop):
             end = payload[e, 0]
             target = slot_of[end]
+            reached = np.int64(tops[target])
             at = np.int64(target >> 6)
             bit = ONE << np.uint64(target & 63)
-            if at < top and row[at] & bit != ZERO:
+            if reached == 0 or target == slot or (at < top and row[at] & bit != ZERO):
                 continue
             payload[e, 0] = payload[used, 0]
             payload[used, 0] = end
             used += 1
-            if target != slot and tops[target]:
-                reached = np.int64(tops[target])
-                place = places[target]
-                for j in range(np.uint64(min(top, reached))):
-                    row[j] |= words[place, j]
-                for j in range(np.uint64(top), np.uint64(reached)):
-                    row[j] = words[place, j]
-                top = max(top, reached)
-            while top <= at:
-                row[top] = ZERO
-                top += 1
+            place = places[target]
+            for j in range(np.uint64(min(top, reached))):
+                row[j] |= words[place, j]
+            for j in range(np.uint64(top), np.uint64(reached)):
+                row[j] = words[place, j]
+            top = _lengthen(row, max(top, reached), at)
             row[at] |= bit
+        # Others bring one bit at most. Which of them do cannot be foreseen: nothing hangs on it.
+        for e in range(used, stop):
+            end = payload[e, 0]
+            target = slot_of[end]
+            at = np.int64(target >> 6)
+            bit = ONE << np.uint64(target & 63)
+            top = _lengthen(row, top, at)
+            held = row[at]
+            row[at] = held | bit
+            payload[e, 0] = payload[used, 0]
+            payload[used, 0] = end
+            used += held & bit == ZERO
         covers[node] = used - starts[node]
+    return top
+
+
+@inlined
+def _lengthen(row, top, at):
+    """The length of a row that has word number `at`, after zeros were written up to it."""
+    while top <= at:
+        row[top] = ZERO
+        top += 1
     return top
 
 
