@@ -7,6 +7,7 @@ takes longer than a small program.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +33,7 @@ DTYPES: dict[Kind, type[np.generic[Any]]] = {Kind.NUMBER: np.int64, Kind.UNSIGNE
 """How a numeric kind looks in NumPy."""
 
 
+@lru_cache(maxsize=256)
 def arrow_schema(schema: Schema) -> pa.Schema:
     """The Arrow schema of the table of a relation; no column holds nulls."""
     return pa.schema(
@@ -117,16 +119,18 @@ def is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
     """
     if Kind.SYMBOL in kinds:
         return False
-    if rows.num_rows > _FIRST_LOOK and not is_ascending(rows.slice(0, _FIRST_LOOK), kinds):
-        return False
     last: list[npt.NDArray[Any]] = []
     for batch in rows.to_batches(max_chunksize=_AT_ONCE):
         columns = [numbers_of(kind, batch.column(number)) for number, kind in enumerate(kinds)]
         joined = [np.concatenate(pair) for pair in zip(last, columns, strict=True)] if last else columns
-        greater = np.zeros(max(0, joined[0].size - 1), np.bool_)
-        for column in reversed(joined):
-            greater = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & greater)
-        if not greater.all():
+        if not (_ascend([column[:_FIRST_LOOK] for column in joined]) and _ascend(joined)):
             return False
         last = [column[-1:] for column in joined]
     return True
+
+
+def _ascend(columns: Sequence[npt.NDArray[Any]]) -> bool:
+    greater = columns[-1][1:] > columns[-1][:-1]
+    for column in reversed(columns[:-1]):
+        greater = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & greater)
+    return bool(greater.all())

@@ -256,9 +256,10 @@ class PairSet:
         # A little more than the ids seen so far, because ids often still arrive.
         self._stride = 8 * ((self._ranges[1] + self._ranges[1] // 8 + 63) // 64)
         self._bits = np.zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
-        spread_words(self._entries, self._bits, self._stride)
-        self._entries = _free_entries(_SMALLEST)
-        self._used = 0
+        if self._used:
+            spread_words(self._entries, self._bits, self._stride)
+            self._entries = _free_entries(_SMALLEST)
+            self._used = 0
 
     def _turn_into_words(self) -> None:
         assert self._bits is not None

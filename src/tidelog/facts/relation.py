@@ -103,6 +103,9 @@ class Relation:
         if self._membership is None:
             # Threads may ask at once: nobody may see the set before it is full.
             made = membership_for(self.width, *self._room)
+            if not self.count:
+                self._membership = made
+                return made
             if isinstance(made, RowSet):
                 self._enter_all(made)
             elif self._dead is None:

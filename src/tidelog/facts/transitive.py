@@ -188,7 +188,8 @@ class TransitiveClosure:
             change = self._compute_first()
         else:
             change = self._recompute(self._sources_to_follow(put, taken), new)
-        self.count += change.appeared_count - change.vanished_count
+        appeared, vanished = change.appeared_count, change.vanished_count
+        self.count += appeared - vanished
         version = self._version
 
         def expand(side: Side) -> Rows:
@@ -199,7 +200,7 @@ class TransitiveClosure:
             self._check_version(version)
             return change.sources(self._table, self._graph, side) if end is End.SOURCE else None
 
-        return ClosureDelta(change.appeared_count, change.vanished_count, expand, ends)
+        return ClosureDelta(appeared, vanished, expand, ends)
 
     def _mattering(self, taken: Edges, covering: Mask) -> Edges:
         """Removed edges without those that brought nothing to the row of their source beside its others."""

@@ -146,6 +146,9 @@ class WordTable:
         ids = np.empty(words.size, np.int32)
         different = np.empty(min(words.size, room) + 1, np.uint64)
         found = different_words(words, np.uint64(least), np.zeros(room, np.int32), different, ids)
+        if self.count < found:
+            # Most are new: moving the others several times would cost more.
+            self._reserve(self.count + int(found))
         rename_ids(ids, self._intern(different[:found]))
         return ids
 
@@ -166,6 +169,18 @@ class WordTable:
         room = _next_room(self.values.size)
         for _ in range(2):
             room = room if room >= expected else _next_room(room)
+        self._move_to(room)
+
+    def _reserve(self, words: int) -> None:
+        """Makes room for so many words in all."""
+        with self._lock:
+            room = self.values.size
+            while room < words:
+                room = _next_room(room)
+            if room > self.values.size:
+                self._move_to(room)
+
+    def _move_to(self, room: int) -> None:
         values = np.empty(room, np.uint64)
         values[: self.count] = self.values[: self.count]
         slots = np.full(2 * room, EMPTY, np.int32)

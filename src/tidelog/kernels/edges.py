@@ -35,7 +35,7 @@ def find_new_edges(sources, targets, starts, counts, payload, heads, chain, stam
 
 @kernel
 def lay_out_edges(sources, targets, starts, counts, rooms, payload, stamps, base):
-    """Writes edges to the blocks of a graph that has none, each of them once; returns how many different ones there are.
+    """Writes edges to the blocks of a graph that has none, each of them once; returns how many are different.
 
     `counts` and `rooms` are zeros; `stamps` needs no more numbers above `base` than there are nodes.
     """

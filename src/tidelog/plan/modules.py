@@ -27,10 +27,14 @@ def with_modules(plan: Plan, excluded: Set[str] = frozenset()) -> Plan:
         closures = tuple(each for each in stratum.closures if each.relation not in left_out)
         if not _is_mostly_closing(stratum, closures):
             closures = ()
+        only_closes = _only_closes(stratum, closures)
+        if only_closes and (followed := _followed(stratum, closures[0])):
+            strata.append(_closed(stratum, closures[0], followed, plan))
+            continue
         for closure in closures:
             edges = edges_of(closure.relation)
             hidden[edges] = replace(plan.schemas[closure.relation], relation=edges)
-        if _only_closes(stratum, closures):
+        if only_closes:
             strata += _parts(stratum, closures[0], plan)
         else:
             strata.append(_beside_rules(stratum, closures, plan))
@@ -70,13 +74,33 @@ def _only_closes(stratum: StratumPlan, closures: tuple[ClosureGroup, ...]) -> bo
     return is_alone and {rule.id for rule in stratum.rounds} <= set(closures[0].rules)
 
 
+def _followed(stratum: StratumPlan, closure: ClosureGroup) -> str | None:
+    """The relation whose rows are the edges as they are: what would be closed is a copy of it, and nothing else.
+
+    Facts that are given to the closure are no edges (see `closed_over_others`).
+    """
+    if closure.edges is None or len(stratum.once) != 1:
+        return None
+    match stratum.once[0].node:
+        case Project(Scan(relation, columns, Version.FULL), terms):
+            names = tuple(term.name for term in terms if isinstance(term, Variable))
+            return relation if names == columns and len(set(names)) == len(names) else None
+        case _:
+            return None
+
+
 def _parts(stratum: StratumPlan, closure: ClosureGroup, plan: Plan) -> Iterator[StratumPlan]:
     """What is closed, then its closure."""
     edges = edges_of(closure.relation)
     once, given = (tuple(replace(rule, head=edges) for rule in rules) for rules in (stratum.once, stratum.given))
     yield StratumPlan((edges,), once, (), given=given)
+    yield _closed(stratum, closure, edges, plan)
+
+
+def _closed(stratum: StratumPlan, closure: ClosureGroup, edges: str, plan: Plan) -> StratumPlan:
+    """The closure of a relation, in place of its rules."""
     closed = ClosedRelation(closure, edges, _is_written_out(closure.relation, plan))
-    yield StratumPlan((closure.relation,), (), (), stratum.closures, closed=closed)
+    return StratumPlan((closure.relation,), (), (), stratum.closures, closed=closed)
 
 
 def _beside_rules(stratum: StratumPlan, closures: tuple[ClosureGroup, ...], plan: Plan) -> StratumPlan:

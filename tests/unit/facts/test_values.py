@@ -143,3 +143,18 @@ def test_too_many_values_are_a_limit_error(monkeypatch):
     monkeypatch.setattr(values_file, "_MOST_IDS", 64)
     with pytest.raises(LimitError, match="different values"):
         Values().identify_all(Kind.NUMBER, range(200))
+
+
+@pytest.mark.parametrize("form", TIERS)
+@settings(max_examples=30)
+@given(batches=st.lists(st.lists(st.integers(-300, 300), max_size=400), max_size=3), shift=st.integers(-9, 9))
+def test_numbers_near_to_one_another_get_the_ids_of_others(form, batches, shift):
+    far = [[number + shift * 10**6 for number in batch] for batch in batches]
+    with tier(form), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values_file, "_MANY_WORDS", 1)
+        values = Values()
+        ids = [values.identify_all(Kind.NUMBER, batch).tolist() for batch in far]
+    assert sum(ids, []) == numbered(sum(far, []))
+    assert values.decode(Kind.NUMBER, np.arange(values.size(Kind.NUMBER))).to_pylist() == list(
+        dict.fromkeys(sum(far, []))
+    )

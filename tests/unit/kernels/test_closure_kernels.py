@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from tidelog.kernels.closure import common_weight, count_ones, lacking_slots, row_has, row_slots
 from tidelog.kernels.components import UNSEEN, mark_ancestors, strong_components
-from tidelog.kernels.edges import FIRST, PRESENT, find_new_edges, remove_edges
+from tidelog.kernels.edges import (
+    FIRST,
+    PRESENT,
+    find_new_edges,
+    lay_out_edges,
+    list_ends,
+    remove_edges,
+    reverse_edges,
+)
+from tidelog.kernels.first_reach import first_reach_in_bits
+from tidelog.kernels.nodes import measure_edges, number_ends
+from tidelog.kernels.slots import number_slots
 from unit.kernels.forms import run_both
 
 SLOTS = 200
@@ -96,6 +107,84 @@ def test_edges_are_added_and_removed_once(present, batch):
     assert edges_in(*held) == set(present) - set(batch)
     assert edges_in(starts, covers, payload) == first - set(batch)
     assert not heads.any()
+
+
+@settings(max_examples=50, deadline=None)
+@given(edge_lists)
+def test_first_edges_are_laid_out_once_and_by_either_end(batch):
+    sources, targets = np.array(batch, np.int32).reshape(-1, 2).T.copy()
+    starts, counts, rooms, into_starts, into_counts, into_rooms = np.zeros((6, 7), np.int32)
+    payload, into_payload = np.zeros((2, len(batch), 1), np.int32)
+    stamps = np.full(7, 5, np.int64)
+    different = run_both(lay_out_edges, sources, targets, starts, counts, rooms, payload, stamps, 5)
+    assert edges_in(starts, counts, payload) == set(batch)
+    assert different == counts.sum() == len(set(batch))
+    ends = np.zeros((2, different), np.int32)
+    run_both(list_ends, starts, counts, payload, *ends)
+    assert sorted(zip(*ends.tolist(), strict=True)) == sorted(set(batch))
+    run_both(reverse_edges, starts, counts, payload, into_starts, into_counts, into_rooms, into_payload)
+    assert edges_in(into_starts, into_counts, into_payload) == {(b, a) for a, b in batch}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 4)), max_size=20))
+def test_ends_are_numbered_in_order_of_arrival(edges):
+    rows = np.array(edges, np.int32).reshape(-1, 3)
+    numbers, nodes = np.zeros(15, np.int32), np.zeros((16, 2), np.int32)
+    sources, targets = np.zeros((2, len(edges)), np.int32)
+    count = run_both(number_ends, rows, numbers, 5, 0, nodes, sources, targets)
+    arrived = list(dict.fromkeys(node for group, *ends in edges for node in ((group, ends[0]), (group, ends[1]))))
+    assert [tuple(node) for node in nodes[:count].tolist()] == arrived
+    assert sources.tolist() == [arrived.index((group, source)) for group, source, _ in edges]
+    assert targets.tolist() == [arrived.index((group, target)) for group, _, target in edges]
+
+
+@given(st.lists(st.tuples(*[st.integers(-2, 9)] * 3), max_size=5))
+def test_edges_are_measured(edges):
+    rows = np.array(edges, np.int32).reshape(-1, 3)
+    group = max([-1, *(row[0] for row in edges)])
+    end = max([-1, *(number for row in edges for number in row[1:])])
+    assert run_both(measure_edges, rows) == (group, end, all(min(row) >= 0 for row in edges))
+
+
+@settings(max_examples=100, deadline=None)
+@given(edge_lists)
+def test_what_all_nodes_reach_is_computed_from_nothing(edges):
+    edges = set(edges)
+    reach = set(edges)
+    for _ in range(7):
+        reach |= {(a, d) for a, b in reach for c, d in edges if b == c}
+    starts, counts, payload = blocks(edges)
+    seen, order, begins = np.full(7, UNSEEN, np.int32), np.zeros(7, np.int32), np.zeros(8, np.int64)
+    count = run_both(strong_components, np.arange(7, dtype=np.int32), starts, counts, payload, seen, order, begins)
+    slot_of, nexts, covers = np.zeros((3, 7), np.int32)
+    sizes, tops = np.zeros((2, 7), np.int32)
+    firsts, places = np.full(7, -1, np.int32), np.full(7, -1, np.int64)
+    run_both(number_slots, order, begins[: count + 1], slot_of, sizes, firsts, nexts)
+    wide, weights = np.zeros(1, np.uint64), np.zeros(7, np.int64)
+    words, changed = np.zeros((7, 1), np.uint64), np.zeros((7, 7), np.int64)
+    found = run_both(
+        first_reach_in_bits, order, begins[: count + 1], slot_of, sizes, wide, starts, counts, payload, covers,
+        places, tops, weights, words, changed,
+    )  # fmt: skip
+    for node in range(7):
+        slot = slot_of[node]
+        held = [
+            node for node in range(7) if run_both(row_has, words, NO_LISTS, places[slot], tops[slot], slot_of[node])
+        ]
+        assert {(node, other) for other in held} == {pair for pair in reach if pair[0] == node}
+        assert weights[slot] == len(held)
+        members = [other for other in range(7) if slot_of[other] == slot]
+        covering = [end for member in members for end in payload[starts[member] :, 0][: covers[member]].tolist()]
+        brought = {
+            other
+            for end in covering
+            for other in range(7)
+            if slot_of[other] == slot_of[end] or (slot_of[end] != slot and (end, other) in reach)
+        }
+        assert brought == set(held)
+    assert sorted(changed[:found, 0].tolist()) == sorted({int(slot_of[a]) for a, _ in edges})
+    assert edges_in(starts, counts, payload) == edges
 
 
 @settings(max_examples=50, deadline=None)

@@ -6,7 +6,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words
+from tidelog.kernels.interning import (
+    EMPTY,
+    copy_texts,
+    different_words,
+    intern_texts,
+    intern_words,
+    measure_words,
+    rehash_texts,
+    rehash_words,
+    rename_ids,
+)
 from unit.kernels.forms import run_both
 
 words = st.one_of(st.integers(0, 5), st.integers(2**64 - 4, 2**64 - 1), st.integers(0, 2**64 - 1))
@@ -34,6 +44,20 @@ def test_equal_words_get_equal_ids(values):
         reached, count = run_both(intern_words, slots, table, count, array, reached, ids)
     assert ids.tolist() == numbered(values)
     assert table[:count].tolist() == list(dict.fromkeys(values))
+
+
+@given(st.lists(st.integers(2**64 - 40, 2**64 - 1), min_size=1, max_size=60))
+def test_words_near_to_one_another_are_told_apart(values):
+    array, ids = np.array(values, np.uint64), np.empty(len(values), np.int32)
+    least, greatest = run_both(measure_words, array)
+    assert (least, greatest) == (min(values), max(values))
+    room = int(greatest) - int(least) + 1
+    different, seen = np.zeros(min(room, len(values)) + 1, np.uint64), np.zeros(room, np.int32)
+    found = run_both(different_words, array, np.uint64(least), seen, different, ids)
+    assert ids.tolist() == numbered(values)
+    assert different[:found].tolist() == list(dict.fromkeys(values))
+    run_both(rename_ids, ids, np.arange(found, dtype=np.int32) + 7)
+    assert ids.tolist() == [7 + number for number in numbered(values)]
 
 
 def cut(values):

@@ -49,6 +49,18 @@ def test_the_edges_are_hidden_and_have_the_columns_of_the_relation() -> None:
     assert edges_of("p") not in plan.schemas
 
 
+@pytest.mark.parametrize(
+    ("starts", "edges"),
+    [("p(x, y) :- e(x, y).", "e"), ("p(y, x) :- e(x, y).", "p@edges")],
+    ids=["as it is", "turned round"],
+)
+def test_a_relation_that_is_followed_as_it_is_needs_no_copy(starts: str, edges: str) -> None:
+    follows = starts.replace(":- e(x, y).", ":- e(z, y), p(z, x)." if edges != "e" else ":- e(x, z), p(z, y).")
+    plan = plan_with_modules(f"{starts} {follows}")
+    assert closed_in(plan)["p"].edges == edges
+    assert (edges_of("p") in plan.hidden) == (edges == "p@edges")
+
+
 def test_what_is_not_a_closure_is_left_as_it_is() -> None:
     plan = optimize(plan_of(f"{RELATIONS} p(x, y) :- e(x, y). p(x, z) :- p(x, y), e(y, z), w(z)."))
     assert with_modules(plan) == plan

@@ -165,8 +165,11 @@ class ClosedTable:
 
     def _numbered(self, rows: Rows) -> Rows:
         """`rows` as (group, source, target)."""
-        groups = self._groups.number(rows, self._group) if self._group.size else np.zeros(rows.shape[0], np.int32)
-        return np.column_stack([groups, rows[:, self._ends]])
+        numbered = np.empty((rows.shape[0], 3), np.int32)
+        numbered[:, 0] = self._groups.number(rows, self._group) if self._group.size else 0
+        for end in End:
+            numbered[:, 1 + end] = rows[:, self._ends[end]]
+        return numbered
 
     def _find_groups(self, rows: Rows, columns: Columns) -> Rows:
         return self._groups.find(rows, columns) if columns.size else np.zeros(rows.shape[0], np.int32)
