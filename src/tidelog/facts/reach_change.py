@@ -51,12 +51,12 @@ class ReachChange:
     @property
     def appeared_count(self) -> int:
         """How many pairs there are now that there were not."""
-        return int((self.sizes * (self.weights - self.common)).sum())
+        return int(self.sizes @ (self.weights - self.common))
 
     @property
     def vanished_count(self) -> int:
         """How many pairs there were that there are not now."""
-        return int((self.sizes * (self.old_weights - self.common)).sum())
+        return int(self.sizes @ (self.old_weights - self.common))
 
     def expand(self, stored: ReachRows, table: SlotTable, graph: Graph, side: Side) -> Rows:
         """The pairs of one side that the other does not have, as rows (group, source, target)."""

@@ -32,7 +32,6 @@ from tidelog.kernels.interning import (
     different_words,
     intern_texts,
     intern_words,
-    measure_words,
     rehash_texts,
     rehash_words,
     rename_ids,
@@ -135,9 +134,10 @@ class WordTable:
         """The id of each word; new words get new ids."""
         jit.work(words.size)
         if words.size >= _MANY_WORDS:
-            least, greatest = measure_words(words)
-            if int(greatest) - int(least) < _NEAR * words.size:
-                return self._intern_near(words, least, int(greatest) - int(least) + 1)
+            least = words.min()
+            room = int(words.max()) - int(least) + 1
+            if room <= _NEAR * words.size:
+                return self._intern_near(words, least, room)
         return self._intern(words)
 
     def _intern_near(self, words: npt.NDArray[np.uint64], least: np.uint64, room: int) -> Ids:
@@ -145,7 +145,7 @@ class WordTable:
         for."""
         ids = np.empty(words.size, np.int32)
         different = np.empty(min(words.size, room) + 1, np.uint64)
-        found = different_words(words, np.uint64(least), np.zeros(room, np.int32), different, ids)
+        found = different_words(words, least, np.zeros(room, np.int32), different, ids)
         if self.count < found:
             # Most are new: moving the others several times would cost more.
             self._reserve(self.count + int(found))

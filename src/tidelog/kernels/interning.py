@@ -39,17 +39,6 @@ def intern_words(slots, values, count, words, start, ids):
 
 
 @kernel
-def measure_words(words):
-    """The least and the greatest of some words."""
-    least = words[0]
-    greatest = words[0]
-    for i in range(words.size):
-        least = min(least, words[i])
-        greatest = max(greatest, words[i])
-    return least, greatest
-
-
-@kernel
 def different_words(words, least, seen, different, ids):
     """Writes the different words to `different` in order of arrival, and to `ids` which of them each is; how many.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from threading import Thread
 
 import numpy as np
@@ -154,7 +155,7 @@ def test_numbers_near_to_one_another_get_the_ids_of_others(form, batches, shift)
         patch.setattr(values_file, "_MANY_WORDS", 1)
         values = Values()
         ids = [values.identify_all(Kind.NUMBER, batch).tolist() for batch in far]
-    assert sum(ids, []) == numbered(sum(far, []))
-    assert values.decode(Kind.NUMBER, np.arange(values.size(Kind.NUMBER))).to_pylist() == list(
-        dict.fromkeys(sum(far, []))
-    )
+    given_in_all = list(chain.from_iterable(far))
+    assert list(chain.from_iterable(ids)) == numbered(given_in_all)
+    known = values.decode(Kind.NUMBER, np.arange(values.size(Kind.NUMBER)))
+    assert known.to_pylist() == list(dict.fromkeys(given_in_all))
