@@ -46,9 +46,7 @@ _SMALLEST = 64
 _LETTERS_PER_ROW = 16
 
 _MANY_WORDS = 256
-_NEAR = 2
-"""From so many words on they are first looked at: if they lie within so many times their number, most come again or a
-place for each takes little room."""
+"""From so many words on it is worth to see how near to one another they are."""
 
 
 class Values:
@@ -136,7 +134,7 @@ class WordTable:
         if words.size >= _MANY_WORDS:
             least = words.min()
             room = int(words.max()) - int(least) + 1
-            if room <= _NEAR * words.size:
+            if room < words.size:  # so that some come again
                 return self._intern_near(words, least, room)
         return self._intern(words)
 
