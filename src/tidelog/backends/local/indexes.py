@@ -14,6 +14,7 @@ from tidelog.kernels import jit
 from tidelog.kernels.blocks import (
     EMPTY_COUNTS,
     append_blocks,
+    fill_blocks,
     lay_out_blocks,
     present_in_blocks,
     probe_blocks,
@@ -57,17 +58,17 @@ class Index:
         others = tuple(column for column in range(relation.width) if column not in key)
         self.payload_columns = (*others, ROW_NUMBER) if is_numbered else others
         self._columns = np.array(self.payload_columns, np.int64)
+        self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
         self.forget()
 
     def forget(self) -> None:
-        """Forgets every row, as when the relation was cleared."""
+        """Forgets every row, as when the relation was cleared. The next ones are put where these were."""
         self._groups = RowSet(self._key.size) if self._key.size > 1 else None
         self._starts = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.int32)
         # While all rows are old and no block has room to spare, these two are the same array as the counts.
         self._olds = self._counts
         self._rooms = self._counts
-        self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
         self._tail = 0
         self._free = np.full(32, -1, np.int32)
         self._end = 0
@@ -160,19 +161,19 @@ class Index:
             return None
         jit.work(end - start)
         groups = self._number_groups(start, end)
-        rooms = self._rooms
         if self._tail == 0:
             rooms = np.zeros_like(self._counts) if self._rooms is self._counts else self._rooms
             self._tail = int(lay_out_blocks(groups, self._starts, rooms))
-            self._payload = np.empty((self._tail, self._columns.size), np.int32)
-        elif self._rooms is self._counts:
-            self._separate()
-            rooms = self._rooms
+            if self._payload.shape[0] < self._tail:
+                self._payload = np.empty((self._tail, self._columns.size), np.int32)
+            fill_blocks(groups, self._relation.rows, start, self._columns, self._starts, self._counts, self._payload)
+            return groups
+        self._separate()
         reached = 0
         while True:
             reached, self._tail = append_blocks(
                 groups, self._relation.rows, start, self._columns, reached,
-                self._starts, self._counts, rooms, self._payload, self._tail, self._free,
+                self._starts, self._counts, self._rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             if reached == groups.size:
                 return groups
