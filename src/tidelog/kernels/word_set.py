@@ -91,16 +91,18 @@ def unknown_words(entries, keys, out):
 def words_without(entries, others, out):
     """Writes the pairs of one set that are not in the other to `out`, and returns how many.
 
-    In tables of one size a word has about the same place, so that both are read in order.
+    In tables of one size a word has about the same place, most often exactly, so that both are read in order.
     """
     mask = others.size // 2 - 1
     found = 0
     for i in range(0, entries.size, 2):
         if entries[i + 1]:
             word = entries[i]
-            place = _place_of(word, mask)
-            while others[2 * place] != word and others[2 * place] != EMPTY:
-                place = (place + 1) & mask
+            place = (i // 2) & mask
+            if others[2 * place] != word:
+                place = _place_of(word, mask)
+                while others[2 * place] != word and others[2 * place] != EMPTY:
+                    place = (place + 1) & mask
             left = entries[i + 1] & ~others[2 * place + 1]
             while left:
                 out[found] = word | (np.int64(lowest_bit(left)) << 32)
