@@ -8,7 +8,6 @@ from tidelog.facts.membership import PairSet, Rows
 from tidelog.kernels.bit_set import bits_without
 from tidelog.kernels.word_set import words_without
 
-
 _SEVERAL = 2
 """Pairs in a word, on average, from which on a look at all words takes less time than to look for each pair."""
 

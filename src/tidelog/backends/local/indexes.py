@@ -59,6 +59,7 @@ class Index:
         self.payload_columns = (*others, ROW_NUMBER) if is_numbered else others
         self._columns = np.array(self.payload_columns, np.int64)
         self._tail = 0
+        self._rooms: npt.NDArray[np.int32]
         self.forget()
 
     def forget(self) -> None:
