@@ -78,6 +78,10 @@ class Facts(Protocol):
         """The facts of all."""
         ...
 
+    def beside(self, *others: Self) -> Self:
+        """The facts of all, which have none in common."""
+        ...
+
     def minus(self, other: Self, /) -> Self:
         """The facts that `other` has not."""
         ...

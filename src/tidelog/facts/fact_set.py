@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.membership import Mask, Membership, Rows, RowSet, chosen, passing_membership, room_for
+from tidelog.facts.difference import pairs_without
+from tidelog.facts.membership import Mask, Membership, PairSet, Rows, RowSet, chosen, passing_membership, room_for
 from tidelog.kernels import jit
 from tidelog.kernels.few_rows import different_rows, rows_without
 from tidelog.kernels.rows import project_changing
@@ -86,7 +87,21 @@ class FactSet:
             out = np.empty_like(rows)
             left = rows_without(rows, np.ascontiguousarray(other.rows), out)
             return self if left == len(self) else FactSet(out[:left])
-        return FactSet(other.membership.unknown(np.ascontiguousarray(self.rows)))
+        return self.outside(other.membership)
+
+    def outside(self, known: Membership) -> FactSet:
+        """The facts that are not in a set."""
+        found = None
+        if isinstance(self._membership, PairSet) and isinstance(known, PairSet):
+            found = pairs_without(self._membership, known)
+        if found is None:
+            found = known.unknown(np.ascontiguousarray(self.rows))
+        return self if found.shape[0] == len(self) else FactSet(found)
+
+    def beside(self, *others: FactSet) -> FactSet:
+        """The facts of all, which have none in common."""
+        some = [each.rows for each in (self, *others) if len(each)]
+        return FactSet(np.concatenate(some)) if len(some) > 1 else FactSet(some[0]) if some else self
 
     @property
     def membership(self) -> Membership:

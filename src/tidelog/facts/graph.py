@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers
-from tidelog.kernels.blocks import append_blocks, lay_out_blocks
+from tidelog.kernels.blocks import append_blocks, fill_blocks, lay_out_blocks
 from tidelog.kernels.edges import (
     ABSENT,
     FIRST,
@@ -230,6 +230,8 @@ class Adjacency:
         if self._tail == 0:
             self._tail = int(lay_out_blocks(nodes, self.starts, self._rooms))
             self.payload = np.empty((self._tail, 1), np.int32)
+            fill_blocks(nodes, rows, 0, _FIRST, self.starts, self.counts, self.payload)
+            return
         reached = 0
         while True:
             reached, self._tail = append_blocks(

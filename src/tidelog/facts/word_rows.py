@@ -39,6 +39,11 @@ class WordRun:
         count = lay_out_words(packed, keys, self.starts, self.counts, self.sizes, self.words, self.bits)
         self.keys = keys[:count]
 
+    def clear(self) -> None:
+        """Holds nothing."""
+        forget_words(self.keys, self.counts, self.sizes)
+        self.keys = self.keys[:0]
+
     def remove(self, pairs: Rows) -> None:
         """Takes out those of `pairs` that are there."""
         remove_from_words(pairs, self._key, self.starts, self.counts, self.sizes, self.words, self.bits)
@@ -72,6 +77,10 @@ class WordRows:
             if reached == run.keys.size:
                 return
             self._make_room()
+
+    def clear(self) -> None:
+        """Forgets every pair. The next ones find as much room as these had."""
+        self.counts[:] = self.sizes[:] = 0
 
     def remove(self, pairs: Rows) -> None:
         """Takes out those of `pairs` that are there."""

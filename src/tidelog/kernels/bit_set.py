@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel, prefetch
+from tidelog.kernels.jit import kernel, lowest_bit, prefetch
 
 _BLOCK = 128
 
@@ -55,6 +55,27 @@ def unknown_bits(bits, stride, keys, out):
         out[found] = key
         inside = source < sources and (target >> 3) < stride
         found += not inside or (bits[source * stride + (target >> 3)] >> (target & 7)) & 1 == 0
+    return found
+
+
+@kernel
+def bits_without(cells, width, others, others_width, out):
+    """Writes the packed pairs of one set that are not in the other to `out`, and returns how many.
+
+    A set has `width` words of its cells for each first id.
+    """
+    found = 0
+    for i in range(cells.size):
+        left = cells[i]
+        if left:
+            source = i // width
+            word = i % width
+            if word < others_width and source * others_width < others.size:
+                left &= ~others[source * others_width + word]
+            while left:
+                out[found] = source | ((64 * word + np.int64(lowest_bit(left))) << 32)
+                found += 1
+                left &= left - 1
     return found
 
 

@@ -48,9 +48,7 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
             _leave_place(payload, starts[group], rooms[group], free)
             starts[group] = begin
             rooms[group] = 1 << size
-        place = starts[group] + count
-        for c in range(width):
-            payload[place, c] = rows[first_row + i, columns[c]] if columns[c] >= 0 else first_row + i
+        _write_row(payload, starts[group] + count, rows, first_row + i, columns)
         counts[group] = count + 1
     return groups.size, tail
 
@@ -97,6 +95,32 @@ def lay_out_blocks(groups, starts, rooms):
         starts[group] = tail
         tail += rooms[group]
     return tail
+
+
+@kernel
+def fill_blocks(groups, rows, first_row, columns, starts, counts, payload):
+    """As `append_blocks`, to blocks that are empty and have room for all: no block has to move."""
+    if columns.size == 1 and columns[0] >= 0:
+        column = columns[0]
+        for i in range(groups.size):
+            group = groups[i]
+            _look_ahead(groups, i, starts, counts, counts, payload)
+            if group >= 0:
+                payload[starts[group] + counts[group], 0] = rows[first_row + i, column]
+                counts[group] += 1
+        return
+    for i in range(groups.size):
+        group = groups[i]
+        _look_ahead(groups, i, starts, counts, counts, payload)
+        if group >= 0:
+            _write_row(payload, starts[group] + counts[group], rows, first_row + i, columns)
+            counts[group] += 1
+
+
+@inlined
+def _write_row(payload, place, rows, number, columns):
+    for c in range(columns.size):
+        payload[place, c] = rows[number, columns[c]] if columns[c] >= 0 else number
 
 
 @kernel

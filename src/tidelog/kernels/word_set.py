@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.hashing import mix
-from tidelog.kernels.jit import inlined, kernel, prefetch
+from tidelog.kernels.jit import inlined, kernel, lowest_bit, prefetch
 
 EMPTY = -1
 WORD = ~(63 << 32)
@@ -84,6 +84,30 @@ def unknown_words(entries, keys, out):
             out[found] = keys[at + i]
             found += not _holds(entries, keys[at + i], places[i])
         at += size
+    return found
+
+
+@kernel
+def words_without(entries, others, out):
+    """Writes the pairs of one set that are not in the other to `out`, and returns how many.
+
+    In tables of one size a word has about the same place, most often exactly, so that both are read in order.
+    """
+    mask = others.size // 2 - 1
+    found = 0
+    for i in range(0, entries.size, 2):
+        if entries[i + 1]:
+            word = entries[i]
+            place = (i // 2) & mask
+            if others[2 * place] != word:
+                place = _place_of(word, mask)
+                while others[2 * place] != word and others[2 * place] != EMPTY:
+                    place = (place + 1) & mask
+            left = entries[i + 1] & ~others[2 * place + 1]
+            while left:
+                out[found] = word | (np.int64(lowest_bit(left)) << 32)
+                found += 1
+                left &= left - 1
     return found
 
 

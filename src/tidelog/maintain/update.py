@@ -306,11 +306,14 @@ class Update:
             self._collect_delta(came)
             self._backend.advance(stratum.relations)
             self._collect_delta(came)
+            self._note_came({relation: parts[0].union(*parts[1:]) for relation, parts in came.items() if parts})
             raise
-        finally:
-            for relation, parts in came.items():
-                if parts:
-                    self._journal.note(relation, parts[0].union(*parts[1:]), parts[0].none())
+        # Each round gives rows that were not there before.
+        self._note_came({relation: parts[0].beside(*parts[1:]) for relation, parts in came.items() if parts})
+
+    def _note_came(self, came: Mapping[str, Facts]) -> None:
+        for relation, facts in came.items():
+            self._journal.note(relation, facts, facts.none())
 
     def _collect_delta(self, came: Mapping[str, list[Facts]]) -> None:
         """Adds the deltas of relations to what came before."""

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidelog.facts import difference
+from tidelog.facts.difference import pairs_without
 from tidelog.facts.membership import IdSet, PairSet, RowSet, membership_for
 from unit.kernels.forms import TIERS, tier
 
@@ -163,3 +165,28 @@ def test_rows_without_columns_are_all_the_same_row():
     assert groups.find(none, np.arange(0)).tolist() == [-1, -1, -1]
     assert groups.number(none, np.arange(0)).tolist() == [0, 0, 0]
     assert groups.find(none, np.arange(0)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("form", TIERS)
+@pytest.mark.parametrize("few_bytes", [(0, 0), (1 << 22, 1 << 22), (0, 1 << 22)])
+@settings(max_examples=20)
+@given(data=st.data())
+def test_what_another_set_of_pairs_has_not(form, few_bytes, data):
+    ids = st.integers(0, 3) | st.integers(60, 200) | st.integers(0, 3000)
+    pairs = st.sets(st.tuples(ids, ids), max_size=150)
+    common, *apart, gone = (data.draw(pairs) for _ in range(4))
+    with tier(form), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(difference, "_SEVERAL", 0)
+        one, other = (pair_set(common | own, gone & own, few) for own, few in zip(apart, few_bytes, strict=True))
+        left = pairs_without(one[0], other[0])
+    assert (left is None) is (one[0].is_bits is not other[0].is_bits)
+    if left is not None:
+        assert sorted(map(tuple, left.tolist())) == sorted(one[1] - other[1])
+
+
+def pair_set(pairs, gone, few_bytes):
+    """A set of pairs from which some were removed, and its model."""
+    held = PairSet(few_bytes=few_bytes)
+    held.add(rows_array(sorted(pairs), 2), np.empty((len(pairs) + 1, 2), np.int32), 0)
+    held.remove(rows_array(sorted(gone), 2))
+    return held, pairs - gone

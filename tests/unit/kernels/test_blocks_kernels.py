@@ -14,6 +14,7 @@ from tidelog.kernels.blocks import (
     append_blocks,
     bisect_blocks,
     expand_agreeing,
+    fill_blocks,
     lay_out_blocks,
     present_agreeing,
     present_in_blocks,
@@ -175,6 +176,25 @@ def test_rows_without_other_columns_are_counted_off():
         np.zeros(1, np.int32), counts, olds, np.empty((0, 0), np.int32),
     )  # fmt: skip
     assert (counts.tolist(), olds.tolist()) == ([1], [0])
+
+
+@pytest.mark.parametrize("columns", [[], [0], [2], [-1], [2, 0], [1, -1]])
+@given(groups=st.lists(st.integers(-1, GROUPS - 1), max_size=40))
+def test_blocks_with_room_for_all_are_filled_as_others_grow(columns, groups):
+    numbers, columns = np.array(groups, np.int32), np.array(columns, np.int64)
+    rows = np.arange(3 * len(groups) + 6, dtype=np.int32).reshape(-1, 3)
+    filled, grown = [], []
+    for found in (filled, grown):
+        starts, counts, rooms = (np.zeros(GROUPS, np.int32) for _ in range(3))
+        tail = run_both(lay_out_blocks, numbers, starts, rooms)
+        payload = np.full((tail, columns.size), -7, np.int32)
+        if found is filled:
+            run_both(fill_blocks, numbers, rows, 2, columns, starts, counts, payload)
+        else:
+            free = np.full(32, -1, np.int32)
+            run_both(append_blocks, numbers, rows, 2, columns, 0, starts, counts, rooms, payload, tail, free)
+        found += [starts.tolist(), counts.tolist(), payload.tolist()]
+    assert filled == grown
 
 
 def test_a_row_is_told_from_its_equals_by_its_number():

@@ -36,7 +36,7 @@ def as_rows(pairs: Pairs) -> npt.NDArray[np.int32]:
 
 
 @pytest.mark.parametrize("form", TIERS)
-@given(steps=st.lists(st.tuples(st.sampled_from(["add", "remove"]), PAIRS), max_size=8))
+@given(steps=st.lists(st.tuples(st.sampled_from(["add", "remove", "clear"]), PAIRS), max_size=8))
 def test_rows_of_words_are_a_dictionary_of_sets(form: str, steps: list[tuple[str, Pairs]]) -> None:
     rows, run, model = WordRows(0), WordRun(0), Pairs()
     with tier(form):
@@ -46,6 +46,11 @@ def test_rows_of_words_are_a_dictionary_of_sets(form: str, steps: list[tuple[str
                 assert held(run) == pairs - model
                 rows.add(run)
                 model |= pairs
+            elif step == "clear":
+                rows.clear()
+                run.clear()
+                model = Pairs()
+                assert not held(run)
             else:
                 rows.remove(as_rows(pairs))
                 model -= pairs

@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +16,17 @@ from hypothesis import strategies as st
 import tidelog
 from tidelog import Maintenance, Tier
 from tidelog.backends.local import together
+from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.shares import RowRoom, Share, close_gaps, gather
 from tidelog.backends.local.together import _divide
+from tidelog.facts.membership import PairSet
 from tidelog.facts.relation import Relation
 from tidelog.facts.word_rows import WordRun
 from tidelog.kernels.gather import gather_words, own_gathered, take_gathered
 from tidelog.kernels.jit import kernel
 from tidelog.kernels.shared_push import is_of_part, share_id, share_pair, share_words
+from tidelog.plan.nodes import RulePlan
+from tidelog.plan.planned import planned
 from unit.kernels.forms import CAN_COMPILE, tier
 
 THREADS = 2
@@ -162,6 +167,32 @@ def test_threads_own_first_ids_where_all_rules_of_a_head_keep_them(rule: str, is
         session.insert("e", edges)
         assert found == sorted(session["p"].rows())
     assert (3 in divided) is is_divided
+
+
+def test_what_threads_pushed_before_an_error_is_stored() -> None:
+    text = """.decl e(x: number, y: number)
+        .decl p(x: number, y: number)
+        p(x, y) :- e(x, y).
+        p(x, z) :- p(x, y), e(y, z)."""
+    plan = planned(tidelog.check(tidelog.parse(text)), frozenset(), modules=False).plan
+    (stratum,) = (each for each in plan.strata if each.rounds)
+    backend = LocalBackend({**plan.schemas, **plan.hidden}, 3, Tier.PUSH)
+    edges = [(number, (number * 7 + step) % 300) for number in range(300) for step in (1, 2, 5)]
+    backend.insert("e", pa.table(dict(zip("xy", zip(*edges, strict=True), strict=True))))
+    backend.derive(stratum.once)
+    backend.advance(stratum.relations)
+
+    def stop(_rule: RulePlan, _rows: int) -> None:
+        raise KeyboardInterrupt
+
+    with patch.multiple(together, _WORTH_SHARING=0), pytest.raises(KeyboardInterrupt):
+        backend.derive(stratum.rounds, stop)
+    new = backend.advance(stratum.relations)["p"]
+    assert new
+    held = backend._store.relations["p"].membership
+    assert isinstance(held, PairSet)
+    everything = np.array([(x, y) for x in range(300) for y in range(300)], np.int32)
+    assert held.count == held.contains(everything).sum() == new + len(edges)
 
 
 def test_each_id_belongs_to_one_part() -> None:

@@ -14,6 +14,7 @@ from tidelog.kernels import jit
 from tidelog.kernels.blocks import (
     EMPTY_COUNTS,
     append_blocks,
+    fill_blocks,
     lay_out_blocks,
     present_in_blocks,
     probe_blocks,
@@ -57,24 +58,37 @@ class Index:
         others = tuple(column for column in range(relation.width) if column not in key)
         self.payload_columns = (*others, ROW_NUMBER) if is_numbered else others
         self._columns = np.array(self.payload_columns, np.int64)
+        self._tail = 0
+        self._rooms: npt.NDArray[np.int32]
         self.forget()
 
     def forget(self) -> None:
-        """Forgets every row, as when the relation was cleared."""
-        self._groups = RowSet(self._key.size) if self._key.size > 1 else None
-        self._starts = np.zeros(0, np.int32)
-        self._counts = np.zeros(0, np.int32)
-        # While all rows are old and no block has room to spare, these two are the same array as the counts.
-        self._olds = self._counts
-        self._rooms = self._counts
-        self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
-        self._tail = 0
-        self._free = np.full(32, -1, np.int32)
+        """Forgets every row, as when the relation was cleared. Where a group stays what it is, its block keeps its
+        place: the next rows find as much room as these had."""
+        if self._tail and self._groups is None:
+            if self._rooms is self._counts:
+                self._rooms = self._counts.copy()
+            self._counts[:] = 0
+            self._olds = self._counts
+        else:
+            self._begin()
         self._end = 0
         self._longest = self._measured = 0
         self._delta_start = 0
         self._generation = self._relation.generation
         self._removals = 0
+
+    def _begin(self) -> None:
+        """Gives no group a block."""
+        self._groups = RowSet(self._key.size) if self._key.size > 1 else None
+        self._starts = np.zeros(0, np.int32)
+        self._counts = np.zeros(0, np.int32)
+        # While all rows are old, or no block has room to spare, these are the same array as the counts.
+        self._olds = self._counts
+        self._rooms = self._counts
+        self._payload: Rows = np.empty((0, len(self.payload_columns)), np.int32)
+        self._tail = 0
+        self._free = np.full(32, -1, np.int32)
 
     def probe(self, rows: Rows, columns: npt.NDArray[np.int64], version: Version) -> Matches:
         """The matches of each row of `rows`, whose `columns` hold the key."""
@@ -160,28 +174,38 @@ class Index:
             return None
         jit.work(end - start)
         groups = self._number_groups(start, end)
-        rooms = self._rooms
-        if self._tail == 0:
-            rooms = np.zeros_like(self._counts) if self._rooms is self._counts else self._rooms
-            self._tail = int(lay_out_blocks(groups, self._starts, rooms))
-            self._payload = np.empty((self._tail, self._columns.size), np.int32)
-        elif self._rooms is self._counts:
-            self._separate()
-            rooms = self._rooms
+        if not start and groups.size >= self._tail // 2:
+            self._lay_out(groups)
+            return groups
+        self._separate()
         reached = 0
         while True:
             reached, self._tail = append_blocks(
                 groups, self._relation.rows, start, self._columns, reached,
-                self._starts, self._counts, rooms, self._payload, self._tail, self._free,
+                self._starts, self._counts, self._rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             if reached == groups.size:
                 return groups
             self._make_room()
 
+    def _lay_out(self, groups: Rows) -> None:
+        """Takes in the first rows, which are of these groups; each group gets exactly the room that it needs."""
+        rooms = self._rooms
+        if rooms is self._counts:
+            rooms = np.zeros_like(rooms)
+        rooms[:] = 0
+        self._free[:] = -1
+        self._tail = int(lay_out_blocks(groups, self._starts, rooms))
+        if self._tail > self._payload.shape[0]:
+            self._payload = np.empty((self._tail, self._columns.size), np.int32)
+        fill_blocks(groups, self._relation.rows, 0, self._columns, self._starts, self._counts, self._payload)
+
     def _separate(self) -> None:
         """Gives room and age arrays of their own, before rows come that are new or need room."""
         if self._rooms is self._counts:
-            self._rooms, self._olds = self._counts.copy(), self._counts.copy()
+            self._rooms = self._counts.copy()
+        if self._olds is self._counts:
+            self._olds = self._counts.copy()
 
     def _make_room(self) -> None:
         """Makes the payload several times as long; what is never written to takes no memory.
@@ -208,12 +232,10 @@ class Index:
         if needed > self._starts.size:
             room = max(needed, self._starts.size + self._starts.size // 2)
             self._starts = _longer(self._starts, room)
-            if self._rooms is self._counts:
-                self._counts = self._olds = self._rooms = _longer(self._counts, room)
-            else:
-                self._counts = _longer(self._counts, room)
-                self._olds = _longer(self._olds, room)
-                self._rooms = _longer(self._rooms, room)
+            counts = _longer(self._counts, room)
+            self._olds = counts if self._olds is self._counts else _longer(self._olds, room)
+            self._rooms = counts if self._rooms is self._counts else _longer(self._rooms, room)
+            self._counts = counts
         return groups
 
     def _find_groups(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Rows:

@@ -116,8 +116,7 @@ class Store:
             return facts.chosen(~self.contains(relation, facts.rows))
         if self.relations[relation].is_empty:
             return facts
-        found = self.relations[relation].membership.unknown(np.ascontiguousarray(facts.rows))
-        return facts if found.shape[0] == len(facts) else FactSet(found)
+        return facts.outside(self.relations[relation].membership)
 
     def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
         """The index of `relation` by these columns, made when first asked for."""

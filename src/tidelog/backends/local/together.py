@@ -89,9 +89,12 @@ def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation]
             room.open()
             for worker in workers:
                 worker.shares[name].open()
-        has_ended = all(list(run_all(work, workers)))
-        for name, room in rooms.items():
-            gather(room, [worker.shares[name] for worker in workers])
+        try:
+            has_ended = all(list(run_all(work, workers)))
+        finally:
+            # What was pushed before an error is in the sets already, so that it must be stored too.
+            for name, room in rooms.items():
+                gather(room, [worker.shares[name] for worker in workers])
         queue.go_on()
     for rule in rules:
         rule.derived += sum(worker.derived[id(rule)] for worker in workers if id(rule) in worker.derived)

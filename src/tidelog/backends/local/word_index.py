@@ -14,12 +14,13 @@ class WordIndex:
 
     def __init__(self, relation: Relation, key: int) -> None:
         self._relation = relation
-        self._key = key
+        self.full, self.delta = WordRows(key), WordRun(key)
         self.forget()
 
     def forget(self) -> None:
         """Forgets every row, as when the relation was cleared."""
-        self.full, self.delta = WordRows(self._key), WordRun(self._key)
+        self.full.clear()
+        self.delta.clear()
         self._end = self._delta_start = self._removals = 0
         self._generation = self._relation.generation
 

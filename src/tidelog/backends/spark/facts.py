@@ -58,6 +58,10 @@ class SparkFacts:
             frame = frame.unionByName(each.frame)
         return settled(self._jobs, self.kinds, frame.distinct(), sum(map(len, some)))
 
+    def beside(self, *others: SparkFacts) -> SparkFacts:
+        """The facts of all, which have none in common."""
+        return self.union(*others)
+
     def minus(self, other: SparkFacts, /) -> SparkFacts:
         """The facts that `other` has not."""
         if not len(self) or not len(other):
