@@ -62,8 +62,8 @@ def take_column(rows, column, out):
 
 @kernel
 def largest_of_pairs(rows):
-    """The largest first id and the largest second id, -1 where there is none."""
-    first = second = np.int32(-1)
+    """The largest first id and the largest second id, 0 where there is none."""
+    first = second = np.int32(0)
     for i in range(rows.shape[0]):
         first = max(first, rows[i, 0])
         second = max(second, rows[i, 1])
