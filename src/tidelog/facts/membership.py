@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.kernels.bit_set import contains_bits, contains_ids, insert_bits, insert_ids, remove_bits, unknown_bits
 from tidelog.kernels.row_table import enter_rows, find_rows, move_rows, number_rows, remove_rows
+from tidelog.kernels.rows import largest_of_pairs
 from tidelog.kernels.word_set import (
     EMPTY,
     contains_words,
@@ -230,10 +231,8 @@ class PairSet:
 
     def _note_ranges(self, rows: Rows) -> None:
         """Notes the largest ids."""
-        for column in (0, 1):
-            ids = rows[:, column]
-            largest = int(ids[0] if ids.size == 1 else ids.max(initial=0))
-            self._ranges[column] = max(self._ranges[column], largest + 1)
+        for column, largest in enumerate(largest_of_pairs(rows)):
+            self._ranges[column] = max(self._ranges[column], int(largest) + 1)
 
     def _note_cells(self, cells: Keys) -> None:
         """Notes ranges that the pairs of a bit set lie in; what was taken into it was not looked at."""

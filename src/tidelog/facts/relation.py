@@ -25,7 +25,7 @@ Numbers = npt.NDArray[np.int32]
 
 _SMALLEST = 64
 _GATHER = 1 << 16
-_GROWTH = 16
+_GROWTH = 64
 _SPARE = 1 << 28
 _MANY_DEAD = 1 << 12
 _MANY_ERAS = 1 << 14

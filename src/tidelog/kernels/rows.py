@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tidelog.kernels.jit import kernel
 
 
@@ -46,6 +48,26 @@ def compress(rows, columns, mask, out):
                 out[filled, c] = rows[i, columns[c]]
             filled += 1
     return filled
+
+
+@kernel
+def take_column(rows, column, out):
+    """Writes a column of ids to `out`; returns the largest, -1 where there is none."""
+    largest = np.int32(-1)
+    for i in range(rows.shape[0]):
+        out[i] = rows[i, column]
+        largest = max(largest, out[i])
+    return largest
+
+
+@kernel
+def largest_of_pairs(rows):
+    """The largest first id and the largest second id, 0 where there is none."""
+    first = second = np.int32(0)
+    for i in range(rows.shape[0]):
+        first = max(first, rows[i, 0])
+        second = max(second, rows[i, 1])
+    return first, second
 
 
 @kernel

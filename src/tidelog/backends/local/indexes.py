@@ -21,6 +21,7 @@ from tidelog.kernels.blocks import (
     remove_from_blocks,
     set_old,
 )
+from tidelog.kernels.rows import take_column
 from tidelog.plan.nodes import Version
 
 Positions = npt.NDArray[np.int64]
@@ -224,8 +225,8 @@ class Index:
             groups = self._groups.number(rows, self._key)
             needed = self._groups.count
         else:
-            groups = np.ascontiguousarray(rows[:, self._key[0]]) if self._key.size else np.zeros(len(rows), np.int32)
-            needed = int(groups.max(initial=-1)) + 1
+            groups = np.zeros(len(rows), np.int32)
+            needed = int(take_column(rows, self._key[0], groups)) + 1 if self._key.size else 1
         dead = self._relation.dead(start, end)
         if dead is not None:
             groups = np.where(dead, np.int32(-1), groups)
