@@ -242,6 +242,18 @@ class Relation:
         self.stage(rows)
         return self.keep_staged()
 
+    def insert_new(self, rows: Rows) -> None:
+        """As `insert`, of rows that are known to be new and all different: a set that is not there yet is not made."""
+        if self._membership is not None:
+            self.insert(rows)
+            return
+        self.settle()
+        before = self.count
+        self._reserve(before + rows.shape[0])
+        self.rows[before : before + rows.shape[0]] = rows
+        self.pushed(before + rows.shape[0])
+        self.delta_start = self.stored = self.count
+
     def keep_staged(self) -> int:
         """Makes what is staged old, outside of any round; returns how many rows that are."""
         self.settle()

@@ -115,10 +115,7 @@ class LocalBackend:
         stored = self._store.relations[relation]
         if len(came):
             self._store.begin_era()
-            if stored.is_empty:
-                stored.insert_different([came.rows])
-            else:
-                stored.insert(came.rows)
+            stored.insert_new(came.rows)
         if len(went):
             stored.remove(went)
             stored.compact()

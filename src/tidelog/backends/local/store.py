@@ -116,6 +116,9 @@ class Store:
             return facts.chosen(~self.contains(relation, facts.rows))
         if self.relations[relation].is_empty:
             return facts
+        index = self._index_of_whole_rows(relation)
+        if index is not None:
+            return facts.chosen(~index.has_rows(facts.rows))
         found = self.relations[relation].membership.unknown(np.ascontiguousarray(facts.rows))
         return facts if found.shape[0] == len(facts) else FactSet(found)
 
@@ -168,6 +171,14 @@ class Store:
         best = max(range(stored.width), key=lambda column: self.distinct(relation, (column,)))
         index = self.index(relation, (best,))
         return best if isinstance(index, Index) and index.has_no_longer_block(_SHORT_BLOCK) else None
+
+    def _index_of_whole_rows(self, relation: str) -> Index | None:
+        """An index that has all rows already and leads to few of them, where there is no set of rows."""
+        stored = self.relations[relation]
+        if stored.has_membership or stored.width <= 2:  # a set of pairs is smaller and quicker than an index
+            return None
+        indexes = (index for (name, _, _), index in self._indexes.items() if name == relation)
+        return next((each for each in indexes if each.is_up_to_date and each.has_no_longer_block(_SHORT_BLOCK)), None)
 
     def word_index(self, relation: str, key: int) -> WordIndex:
         """The index of a relation of pairs by one column, with words of bits, made when first asked for."""
