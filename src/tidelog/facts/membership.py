@@ -33,6 +33,8 @@ Mask = npt.NDArray[np.bool_]
 _SMALLEST = 64
 _FEW_BYTES = 1 << 22
 _SMALL_TABLE = 1 << 20
+_GROWTH = 8
+_SPARE = 1 << 28
 _NO_CELLS = np.zeros(0, np.int64)
 
 
@@ -359,11 +361,15 @@ class RowSet:
             self._resize(size)
 
     def _resize(self, size: int) -> None:
-        rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
-        rows[: self.count] = self.rows[: self.count]
+        if size - size // 4 > self.rows.shape[0]:
+            # What is never written to takes no memory: plenty of room saves copies.
+            needed, width = size - size // 4, self.rows.shape[1]
+            rows = np.empty((min(_GROWTH * needed, 2 * needed + _SPARE // width), width), np.int32)
+            rows[: self.count] = self.rows[: self.count]
+            self.rows = rows
         slots = np.full(size, EMPTY, np.int64)
-        move_rows(self._slots, slots, rows, self._columns)
-        self.rows, self._slots = rows, slots
+        move_rows(self._slots, slots)
+        self._slots = slots
 
 
 def membership_for(width: int, room: int = _SMALLEST) -> IdSet | PairSet | RowSet:

@@ -166,6 +166,8 @@ class Relation:
         dead = self._dead
         numbers = np.arange(self.count) if dead is None else np.flatnonzero(~dead[: self.count])
         numbering.enter(self.rows[: self.count], numbers)
+        self.rows = numbering.rows
+        self._reserve(self.count)
 
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
@@ -202,8 +204,21 @@ class Relation:
         self._waiting, self._waiting_rows = [], 0
         self._last_found = None
         jit.work(rows.shape[0])
+        held = self.membership
+        if isinstance(held, RowSet):
+            held.number(np.ascontiguousarray(rows), np.arange(self.width))
+            self.take_numbered()
+            return
         self._reserve(self.count + rows.shape[0] + 1)
-        self.pushed(self.membership.add(np.ascontiguousarray(rows), self.rows, self.count))
+        self.pushed(held.add(np.ascontiguousarray(rows), self.rows, self.count))
+
+    def take_numbered(self) -> None:
+        """Notes the rows that the set of wide rows was given: they stand there as they are numbered here."""
+        held = self.membership
+        assert isinstance(held, RowSet)
+        self.rows = held.rows
+        self._reserve(held.count)
+        self.pushed(held.count)
 
     def pushing(self, room: int) -> Rows:
         """The rows, with room for that many more behind those that are there, so that others can be written there."""
@@ -249,8 +264,11 @@ class Relation:
             return
         self.settle()
         before = self.count
-        self._reserve(before + rows.shape[0])
-        self.rows[before : before + rows.shape[0]] = rows
+        if before:
+            self._reserve(before + rows.shape[0])
+            self.rows[before : before + rows.shape[0]] = rows
+        else:
+            self.rows = np.ascontiguousarray(rows)  # nobody changes a row, and those that come later have no room there
         self.pushed(before + rows.shape[0])
         self.delta_start = self.stored = self.count
 

@@ -80,7 +80,7 @@ class Values:
 
     def numbers(self, kind: Kind, ids: Ids) -> Words:
         """The numbers behind `ids`, in the dtype of their kind."""
-        return self._words[kind].values.view(DTYPES[kind])[ids]
+        return self._words[kind].values.view(DTYPES[kind]).take(ids)
 
     def table(self, kind: Kind) -> WordTable:
         """The words of a kind that is not text."""

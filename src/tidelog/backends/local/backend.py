@@ -96,7 +96,7 @@ class LocalBackend:
 
     def facts(self, relation: str, rows: pa.Table | None = None) -> FactSet:
         if rows is None:
-            return FactSet(self._store.read(relation, Version.FULL).copy())
+            return FactSet(self._store.read(relation, Version.FULL))
         kinds = self._schemas[relation].kinds
         if not kinds:
             return FactSet(np.zeros((min(1, rows.num_rows), 1), np.int32))
