@@ -38,9 +38,10 @@ def number_rows(slots, rows, count, batch, columns, start, end, numbers):
     first, second, third, fourth = _places(columns)
     limit = min(slots.size - slots.size // 4, rows.shape[0])
     mask = slots.size - 1
+    _look_at_first(slots, batch, start, end, columns, first, second, third, fourth, numbers)
     for i in range(start, end):
-        _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth)
-        tag = _hash_row(batch, i, columns, first, second, third, fourth)
+        _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth, numbers)
+        tag = np.int64(numbers[i])
         place = tag & mask
         while True:
             slot = slots[place]
@@ -80,9 +81,10 @@ def enter_rows(slots, rows, numbers, columns):
 def find_rows(slots, rows, batch, columns, numbers):
     """Writes the number of each row of `batch`, -1 where the table does not have it."""
     first, second, third, fourth = _places(columns)
+    _look_at_first(slots, batch, 0, batch.shape[0], columns, first, second, third, fourth, numbers)
     for i in range(batch.shape[0]):
-        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth)
-        place = _find(slots, rows, batch, i, columns, first, second, third, fourth)
+        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth, numbers)
+        place = _find(slots, rows, batch, i, np.int64(numbers[i]), columns, first, second, third, fourth)
         numbers[i] = slots[place] & 0xFFFFFFFF if place >= 0 else -1
 
 
@@ -90,9 +92,10 @@ def find_rows(slots, rows, batch, columns, numbers):
 def remove_rows(slots, rows, batch, columns, numbers):
     """Removes each row of `batch`; writes the number it had, -1 where the table does not have it."""
     first, second, third, fourth = _places(columns)
+    _look_at_first(slots, batch, 0, batch.shape[0], columns, first, second, third, fourth, numbers)
     for i in range(batch.shape[0]):
-        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth)
-        place = _find(slots, rows, batch, i, columns, first, second, third, fourth)
+        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth, numbers)
+        place = _find(slots, rows, batch, i, np.int64(numbers[i]), columns, first, second, third, fourth)
         numbers[i] = -1
         if place >= 0:
             numbers[i] = slots[place] & 0xFFFFFFFF
@@ -123,10 +126,9 @@ def _places(columns):
 
 
 @inlined
-def _find(slots, rows, batch, i, columns, first, second, third, fourth):
-    """The place in `slots` that finds row i of `batch`, -1 where there is none."""
+def _find(slots, rows, batch, i, tag, columns, first, second, third, fourth):
+    """The place in `slots` that finds row i of `batch`, whose hash has the piece `tag`; -1 where there is none."""
     mask = slots.size - 1
-    tag = _hash_row(batch, i, columns, first, second, third, fourth)
     place = tag & mask
     while slots[place] != EMPTY:
         slot = slots[place]
@@ -137,15 +139,26 @@ def _find(slots, rows, batch, i, columns, first, second, third, fourth):
 
 
 @inlined
-def _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth):
-    """Has the slots brought near that the rows behind row i ask for, then the rows that those slots find."""
+def _look_at_first(slots, batch, start, end, columns, first, second, third, fourth, numbers):
+    """Has the slots brought near that the first rows ask for; notes the pieces of their hashes in `numbers`."""
+    mask = slots.size - 1
+    for i in range(start, min(start + 2 * _AHEAD, end)):
+        numbers[i] = _hash_row(batch, i, columns, first, second, third, fourth)
+        prefetch(slots, numbers[i] & mask)
+
+
+@inlined
+def _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth, numbers):
+    """Has the slots brought near that the rows behind row i ask for, then the rows that those slots find.
+
+    Until it is the turn of a row, its place in `numbers` has the piece of its hash.
+    """
     mask = slots.size - 1
     if i + 2 * _AHEAD < end:
-        far = _hash_row(batch, i + 2 * _AHEAD, columns, first, second, third, fourth)
-        prefetch(slots, far & mask)
+        numbers[i + 2 * _AHEAD] = _hash_row(batch, i + 2 * _AHEAD, columns, first, second, third, fourth)
+        prefetch(slots, numbers[i + 2 * _AHEAD] & mask)
         if slots.size > _NEAR:
-            near = _hash_row(batch, i + _AHEAD, columns, first, second, third, fourth)
-            slot = slots[near & mask]
+            slot = slots[numbers[i + _AHEAD] & mask]
             if slot >= 0:
                 prefetch(rows, (slot & 0xFFFFFFFF) * rows.shape[1])
 
