@@ -26,7 +26,7 @@ from tidelog.facts.columns import (
     numbers_of,
 )
 from tidelog.kernels import jit
-from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words
+from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words, words_of
 from tidelog.schema import Kind, Value
 
 Ids = npt.NDArray[np.int32]
@@ -67,6 +67,14 @@ class Values:
         pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         ids = [self.symbols.intern(*letters_of(piece)) for piece in pieces]
         return ids[0] if len(ids) == 1 else np.concatenate([np.empty(0, np.int32), *ids])
+
+    def decode_column(self, kind: Kind, rows: npt.NDArray[np.int32], number: int) -> ArrowColumn:
+        """The values of one column of rows of ids as an Arrow column."""
+        if kind is Kind.SYMBOL or not jit.is_compiled():
+            return self.decode(kind, np.ascontiguousarray(rows[:, number]))
+        words = np.empty(rows.shape[0], np.uint64)
+        words_of(self._words[kind].values, np.ascontiguousarray(rows), number, words)
+        return column_of_numbers(kind, words.view(DTYPES[kind]))
 
     def decode(self, kind: Kind, ids: Ids) -> ArrowColumn:
         """The values of `ids` as an Arrow column."""

@@ -129,7 +129,7 @@ class LocalBackend:
         batches = [
             pa.RecordBatch.from_arrays(
                 [
-                    self._store.values.decode(kind, np.ascontiguousarray(piece[:, number]))
+                    self._store.values.decode_column(kind, piece, number)
                     for number, kind in enumerate(schema.kinds)
                 ],
                 schema=arrow_schema(schema),
