@@ -131,6 +131,15 @@ class Relation:
             self._last_found = facts, numbers
         return self._last_found[1]
 
+    def stored_of(self, facts: FactSet) -> FactSet:
+        """Those of `facts` that are stored. Their numbers are known if they are asked for next."""
+        numbers = self.numbers_of(facts)
+        if numbers.size == len(facts):
+            return facts
+        found = FactSet(self.rows[numbers])
+        self._last_found = found, numbers
+        return found
+
     def _can_number(self, count: int) -> bool:
         """Whether to look for each of so many rows, rather than to look at all rows that are stored.
 
@@ -150,6 +159,13 @@ class Relation:
         jit.work(self.stored)
         numbers = numbers_among(self.rows[: self.stored], facts)
         return numbers if self._dead is None else numbers[~self._dead[numbers]]
+
+    def among(self, facts: FactSet) -> FactSet:
+        """Those of `facts` that it has, stored or staged, found by a look at all its rows."""
+        self.settle()
+        rows = self.living(0, self.count)
+        jit.work(rows.shape[0])
+        return FactSet(rows[facts.membership.contains(rows)])
 
     @property
     def numbering(self) -> Numbering:
@@ -286,7 +302,9 @@ class Relation:
         if not len(facts):
             return
         jit.work(len(facts))
-        if self._can_number(len(facts)):
+        has_table = self._numbering is not None or isinstance(self._membership, RowSet)
+        were_found = self._last_found is not None and self._last_found[0] is facts
+        if self._can_number(len(facts)) and (has_table or not were_found):
             numbers = self.numbering.withdraw(np.ascontiguousarray(facts.rows))
         else:
             numbers, self._numbering = self.numbers_of(facts), None

@@ -106,20 +106,23 @@ class Store:
         """Those of `facts` that the relation has."""
         stored = self.relations[relation]
         if self.compact(relation) is None and (not stored.has_membership or stored.are_many(len(facts))):
-            numbers = stored.numbers_of(facts)
-            return facts if numbers.size == len(facts) else FactSet(stored.rows[numbers])
+            return stored.stored_of(facts)
         return facts.chosen(self.contains(relation, facts.rows))
 
     def unknown(self, relation: str, facts: FactSet) -> FactSet:
         """Those of `facts` that the relation has not."""
         if self.compact(relation) is not None:
             return facts.chosen(~self.contains(relation, facts.rows))
-        if self.relations[relation].is_empty:
+        stored = self.relations[relation]
+        if stored.is_empty:
             return facts
-        index = self._index_of_whole_rows(relation)
-        if index is not None:
-            return facts.chosen(~index.has_rows(facts.rows))
-        found = self.relations[relation].membership.unknown(np.ascontiguousarray(facts.rows))
+        if not stored.has_membership and stored.width > 2:  # pairs are quicker to put into a set, and take less room
+            index = self._index_of_whole_rows(relation)
+            if index is not None:
+                return facts.chosen(~index.has_rows(facts.rows))
+            if len(facts) >= stored.count:
+                return facts.minus(stored.among(facts))
+        found = stored.membership.unknown(np.ascontiguousarray(facts.rows))
         return facts if found.shape[0] == len(facts) else FactSet(found)
 
     def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
@@ -173,10 +176,7 @@ class Store:
         return best if isinstance(index, Index) and index.has_no_longer_block(_SHORT_BLOCK) else None
 
     def _index_of_whole_rows(self, relation: str) -> Index | None:
-        """An index that has all rows already and leads to few of them, where there is no set of rows."""
-        stored = self.relations[relation]
-        if stored.has_membership or stored.width <= 2:  # a set of pairs is smaller and quicker than an index
-            return None
+        """An index that has all rows already and leads to few of them."""
         indexes = (index for (name, _, _), index in self._indexes.items() if name == relation)
         return next((each for each in indexes if each.is_up_to_date and each.has_no_longer_block(_SHORT_BLOCK)), None)
 
