@@ -33,8 +33,6 @@ Mask = npt.NDArray[np.bool_]
 _SMALLEST = 64
 _FEW_BYTES = 1 << 22
 _SMALL_TABLE = 1 << 20
-_GROWTH = 8
-_SPARE = 1 << 28
 _NO_CELLS = np.zeros(0, np.int64)
 
 
@@ -362,9 +360,7 @@ class RowSet:
 
     def _resize(self, size: int) -> None:
         if size - size // 4 > self.rows.shape[0]:
-            # What is never written to takes no memory: plenty of room saves copies.
-            needed, width = size - size // 4, self.rows.shape[1]
-            rows = np.empty((min(_GROWTH * needed, 2 * needed + _SPARE // width), width), np.int32)
+            rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
             rows[: self.count] = self.rows[: self.count]
             self.rows = rows
         slots = np.full(size, EMPTY, np.int64)
