@@ -26,7 +26,15 @@ from tidelog.facts.columns import (
     numbers_of,
 )
 from tidelog.kernels import jit
-from tidelog.kernels.interning import EMPTY, copy_texts, intern_texts, intern_words, rehash_texts, rehash_words, words_of
+from tidelog.kernels.interning import (
+    EMPTY,
+    copy_texts,
+    intern_texts,
+    intern_words,
+    rehash_texts,
+    rehash_words,
+    words_of,
+)
 from tidelog.schema import Kind, Value
 
 Ids = npt.NDArray[np.int32]

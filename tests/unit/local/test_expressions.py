@@ -211,7 +211,9 @@ def test_ord_is_equal_for_equal_symbols_only():
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(EDGES[NUMBER]), st.integers(1, 6)), min_size=1, max_size=8), st.data())
 def test_rows_side_by_side_that_agree_are_computed_once(runs, data):
-    rows = Rows([NUMBER, NUMBER], [(value, data.draw(st.integers(0, 3))) for value, count in runs for _ in range(count)])
+    rows = Rows(
+        [NUMBER, NUMBER], [(value, data.draw(st.integers(0, 3))) for value, count in runs for _ in range(count)]
+    )
     term = Call("+", (Variable("x0"), Constant(1, None, HERE, NUMBER)), HERE, NUMBER, (NUMBER, NUMBER))
     alone = compute_ids(term, rows.batch, rows.kinds, rows.values)
     with pytest.MonkeyPatch.context() as patch:

@@ -128,10 +128,7 @@ class LocalBackend:
             return pa.table({"": pa.nulls(sum(piece.shape[0] for piece in pieces))}).select([])
         batches = [
             pa.RecordBatch.from_arrays(
-                [
-                    self._store.values.decode_column(kind, piece, number)
-                    for number, kind in enumerate(schema.kinds)
-                ],
+                [self._store.values.decode_column(kind, piece, number) for number, kind in enumerate(schema.kinds)],
                 schema=arrow_schema(schema),
             )
             for piece in pieces
