@@ -89,6 +89,11 @@ class FactSet:
         return FactSet(other.membership.unknown(np.ascontiguousarray(self.rows)))
 
     @property
+    def has_membership(self) -> bool:
+        """Whether the set of the rows is at hand already."""
+        return self._membership is not None
+
+    @property
     def membership(self) -> Membership:
         """The set of the rows."""
         if self._membership is None:

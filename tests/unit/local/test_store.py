@@ -182,7 +182,9 @@ moves = st.one_of(
 
 
 def facts(rows):
-    return FactSet(np.array(rows, np.int32).reshape(-1, 3))
+    made = FactSet(np.array(rows, np.int32).reshape(-1, 3))
+    assert made.membership  # as facts have that were gathered
+    return made
 
 
 @settings(max_examples=150)

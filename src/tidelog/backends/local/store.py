@@ -120,7 +120,7 @@ class Store:
             index = self._index_of_whole_rows(relation)
             if index is not None:
                 return facts.chosen(~index.has_rows(facts.rows))
-            if len(facts) >= stored.count:
+            if facts.has_membership and len(facts) >= stored.count:
                 return facts.minus(stored.among(facts))
         found = stored.membership.unknown(np.ascontiguousarray(facts.rows))
         return facts if found.shape[0] == len(facts) else FactSet(found)
