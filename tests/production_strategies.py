@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tidelog.schema import Row
 
-ARITIES = {"a": 1, "b": 2, "c": 2, "e": 2}
+ARITIES = {"a": 1, "b": 2, "c": 2, "e": 2, "d": 3}
 """The relations that rules act on; `e` is only read."""
 
 VIEWS = {"v": 2, "w": 1}
@@ -18,6 +18,7 @@ DECLARATIONS = """\
 .decl a(x: number)
 .decl b(x: number, y: number)
 .decl c(x: number, y: number)
+.decl d(x: number, y: number, z: number)
 .decl e(x: number, y: number)
 .decl v(x: number, y: number)
 .decl w(x: number)

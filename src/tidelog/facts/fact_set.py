@@ -104,6 +104,11 @@ class FactSet:
         return FactSet(np.concatenate(some)) if len(some) > 1 else FactSet(some[0]) if some else self
 
     @property
+    def has_membership(self) -> bool:
+        """Whether the set of the rows is at hand already."""
+        return self._membership is not None
+
+    @property
     def membership(self) -> Membership:
         """The set of the rows."""
         if self._membership is None:

@@ -234,7 +234,7 @@ class Adjacency:
             return
         reached = 0
         while True:
-            reached, self._tail = append_blocks(
+            reached, self._tail, _ = append_blocks(
                 nodes, rows, 0, _FIRST, reached,
                 self.starts, self.counts, self._rooms, self.payload, self._tail, self._free,
             )  # fmt: skip

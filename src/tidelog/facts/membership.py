@@ -359,11 +359,13 @@ class RowSet:
             self._resize(size)
 
     def _resize(self, size: int) -> None:
-        rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
-        rows[: self.count] = self.rows[: self.count]
+        if size - size // 4 > self.rows.shape[0]:
+            rows = np.empty((size - size // 4, self.rows.shape[1]), np.int32)
+            rows[: self.count] = self.rows[: self.count]
+            self.rows = rows
         slots = np.full(size, EMPTY, np.int64)
-        move_rows(self._slots, slots, rows, self._columns)
-        self.rows, self._slots = rows, slots
+        move_rows(self._slots, slots)
+        self._slots = slots
 
 
 def membership_for(width: int, room: int = _SMALLEST) -> IdSet | PairSet | RowSet:

@@ -134,6 +134,15 @@ class Relation:
             self._last_found = facts, numbers
         return self._last_found[1]
 
+    def stored_of(self, facts: FactSet) -> FactSet:
+        """Those of `facts` that are stored. Their numbers are known if they are asked for next."""
+        numbers = self.numbers_of(facts)
+        if numbers.size == len(facts):
+            return facts
+        found = FactSet(self.rows[numbers])
+        self._last_found = found, numbers
+        return found
+
     def _can_number(self, count: int) -> bool:
         """Whether to look for each of so many rows, rather than to look at all rows that are stored.
 
@@ -154,6 +163,13 @@ class Relation:
         numbers = numbers_among(self.rows[: self.stored], facts)
         return numbers if self._dead is None else numbers[~self._dead[numbers]]
 
+    def among(self, facts: FactSet) -> FactSet:
+        """Those of `facts` that it has, stored or staged, found by a look at all its rows."""
+        self.settle()
+        rows = self.living(0, self.count)
+        jit.work(rows.shape[0])
+        return FactSet(rows[facts.membership.contains(rows)])
+
     @property
     def numbering(self) -> Numbering:
         """What finds the number of a row. It is made when first asked for."""
@@ -169,6 +185,8 @@ class Relation:
         dead = self._dead
         numbers = np.arange(self.count) if dead is None else np.flatnonzero(~dead[: self.count])
         numbering.enter(self.rows[: self.count], numbers)
+        self.rows = numbering.rows
+        self._reserve(self.count)
 
     def stage(self, rows: Rows) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
@@ -205,8 +223,21 @@ class Relation:
         self._waiting, self._waiting_rows = [], 0
         self._last_found = None
         jit.work(rows.shape[0])
+        held = self.membership
+        if isinstance(held, RowSet):
+            held.number(np.ascontiguousarray(rows), np.arange(self.width))
+            self.take_numbered()
+            return
         self._reserve(self.count + rows.shape[0] + 1)
-        self.pushed(self.membership.add(np.ascontiguousarray(rows), self.rows, self.count))
+        self.pushed(held.add(np.ascontiguousarray(rows), self.rows, self.count))
+
+    def take_numbered(self) -> None:
+        """Notes the rows that the set of wide rows was given: they stand there as they are numbered here."""
+        held = self.membership
+        assert isinstance(held, RowSet)
+        self.rows = held.rows
+        self._reserve(held.count)
+        self.pushed(held.count)
 
     def pushing(self, room: int) -> Rows:
         """The rows, with room for that many more behind those that are there, so that others can be written there."""
@@ -245,6 +276,21 @@ class Relation:
         self.stage(rows)
         return self.keep_staged()
 
+    def insert_new(self, rows: Rows) -> None:
+        """As `insert`, of rows that are known to be new and all different: a set that is not there yet is not made."""
+        if self._membership is not None:
+            self.insert(rows)
+            return
+        self.settle()
+        before = self.count
+        if before:
+            self._reserve(before + rows.shape[0])
+            self.rows[before : before + rows.shape[0]] = rows
+        else:
+            self.rows = np.ascontiguousarray(rows)  # nobody changes a row, and those that come later have no room there
+        self.pushed(before + rows.shape[0])
+        self.delta_start = self.stored = self.count
+
     def keep_staged(self) -> int:
         """Makes what is staged old, outside of any round; returns how many rows that are."""
         self.settle()
@@ -259,7 +305,9 @@ class Relation:
         if not len(facts):
             return
         jit.work(len(facts))
-        if self._can_number(len(facts)):
+        has_table = self._numbering is not None or isinstance(self._membership, RowSet)
+        were_found = self._last_found is not None and self._last_found[0] is facts
+        if self._can_number(len(facts)) and (has_table or not were_found):
             numbers = self.numbering.withdraw(np.ascontiguousarray(facts.rows))
         else:
             numbers, self._numbering = self.numbers_of(facts), None

@@ -35,6 +35,7 @@ from tidelog.kernels.interning import (
     rehash_texts,
     rehash_words,
     rename_ids,
+    words_of,
 )
 from tidelog.schema import Kind, Value
 
@@ -80,6 +81,14 @@ class Values:
         ids = [self.symbols.intern(*letters_of(piece)) for piece in pieces]
         return ids[0] if len(ids) == 1 else np.concatenate([np.empty(0, np.int32), *ids])
 
+    def decode_column(self, kind: Kind, rows: npt.NDArray[np.int32], number: int) -> ArrowColumn:
+        """The values of one column of rows of ids as an Arrow column."""
+        if kind is Kind.SYMBOL or not jit.is_compiled():
+            return self.decode(kind, np.ascontiguousarray(rows[:, number]))
+        words = np.empty(rows.shape[0], np.uint64)
+        words_of(self._words[kind].values, np.ascontiguousarray(rows), number, words)
+        return column_of_numbers(kind, words.view(DTYPES[kind]))
+
     def decode(self, kind: Kind, ids: Ids) -> ArrowColumn:
         """The values of `ids` as an Arrow column."""
         return self.symbols.texts(ids) if kind is Kind.SYMBOL else column_of_numbers(kind, self.numbers(kind, ids))
@@ -92,7 +101,7 @@ class Values:
 
     def numbers(self, kind: Kind, ids: Ids) -> Words:
         """The numbers behind `ids`, in the dtype of their kind."""
-        return self._words[kind].values.view(DTYPES[kind])[ids]
+        return self._words[kind].values.view(DTYPES[kind]).take(ids)
 
     def table(self, kind: Kind) -> WordTable:
         """The words of a kind that is not text."""

@@ -23,9 +23,11 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
 
     A block that is full moves to one of at least twice its room: a place that another block has left, or the tail.
     free[c] is the first left place with room for 2**c rows, -1 if there is none; the place itself holds the next one.
-    Returns (position reached, new tail): it stops early where a block must move and `payload` is too short.
+    Returns (position reached, new tail, rows of the longest block met): it stops early where a block must move and
+    `payload` is too short.
     """
     width = columns.size
+    longest = 0
     for i in range(start, groups.size):
         group = groups[i]
         _look_ahead(groups, i, starts, counts, rooms, payload)
@@ -42,7 +44,7 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
             else:
                 begin = tail
                 if tail + (1 << size) > payload.shape[0]:
-                    return i, tail
+                    return i, tail, longest
                 tail += 1 << size
             _move_block(payload, starts[group], begin, count)
             _leave_place(payload, starts[group], rooms[group], free)
@@ -50,7 +52,8 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
             rooms[group] = 1 << size
         _write_row(payload, starts[group] + count, rows, first_row + i, columns)
         counts[group] = count + 1
-    return groups.size, tail
+        longest = max(longest, count + 1)
+    return groups.size, tail, longest
 
 
 @inlined

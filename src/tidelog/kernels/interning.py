@@ -147,3 +147,10 @@ def _same_text(letters, ends, known, text, first, size):
         if letters[begin + at] != text[first + at]:
             return False
     return True
+
+
+@kernel
+def words_of(values, rows, column, out):
+    """Writes the word of each id in a column of `rows`."""
+    for i in range(rows.shape[0]):
+        out[i] = values[rows[i, column]]

@@ -1,6 +1,7 @@
 """Numbers for rows of any width: equal rows get equal numbers, counted from 0 in order of arrival.
 
 `rows[n]` is row number n; `slots` finds it: the high half of a slot is a piece of the hash, the low half the number.
+The same piece says where a search begins, so that a larger table is filled without a look at the rows.
 A row that was removed leaves its slot GONE, which no piece of a hash equals, so that a search goes on behind it.
 
 Most rows have two to four columns: the places of the first four are read once, not for each row, which halves the time
@@ -23,7 +24,7 @@ _AHEAD = 8
 _NEAR = 1 << 20
 """Slots up to which rows are near enough as it is: to ask for them takes longer than to wait."""
 
-_LOW = np.uint64(0xFFFFFFFF)
+_PIECE = np.uint64(0x7FFFFFFF)
 _HALF = np.uint64(32)
 _MIXED = np.uint64(0xD6E8FEB86659FD93)
 
@@ -37,11 +38,11 @@ def number_rows(slots, rows, count, batch, columns, start, end, numbers):
     first, second, third, fourth = _places(columns)
     limit = min(slots.size - slots.size // 4, rows.shape[0])
     mask = slots.size - 1
+    _look_at_first(slots, batch, start, end, columns, first, second, third, fourth, numbers)
     for i in range(start, end):
-        _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth)
-        code = _hash_row(batch, i, columns, first, second, third, fourth)
-        tag = np.int64(code >> np.uint64(33))
-        place = np.int64(code & _LOW) & mask
+        _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth, numbers)
+        tag = np.int64(numbers[i])
+        place = tag & mask
         while True:
             slot = slots[place]
             if slot == EMPTY:
@@ -68,21 +69,22 @@ def enter_rows(slots, rows, numbers, columns):
     for i in range(numbers.size):
         if i + _AHEAD < numbers.size:
             ahead = _hash_row(rows, numbers[i + _AHEAD], columns, first, second, third, fourth)
-            prefetch(slots, np.int64(ahead & _LOW) & mask)
-        code = _hash_row(rows, numbers[i], columns, first, second, third, fourth)
-        place = np.int64(code & _LOW) & mask
+            prefetch(slots, ahead & mask)
+        tag = _hash_row(rows, numbers[i], columns, first, second, third, fourth)
+        place = tag & mask
         while slots[place] != EMPTY:
             place = (place + 1) & mask
-        slots[place] = (np.int64(code >> np.uint64(33)) << 32) | numbers[i]
+        slots[place] = (tag << 32) | numbers[i]
 
 
 @lean
 def find_rows(slots, rows, batch, columns, numbers):
     """Writes the number of each row of `batch`, -1 where the table does not have it."""
     first, second, third, fourth = _places(columns)
+    _look_at_first(slots, batch, 0, batch.shape[0], columns, first, second, third, fourth, numbers)
     for i in range(batch.shape[0]):
-        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth)
-        place = _find(slots, rows, batch, i, columns, first, second, third, fourth)
+        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth, numbers)
+        place = _find(slots, rows, batch, i, np.int64(numbers[i]), columns, first, second, third, fourth)
         numbers[i] = slots[place] & 0xFFFFFFFF if place >= 0 else -1
 
 
@@ -90,9 +92,10 @@ def find_rows(slots, rows, batch, columns, numbers):
 def remove_rows(slots, rows, batch, columns, numbers):
     """Removes each row of `batch`; writes the number it had, -1 where the table does not have it."""
     first, second, third, fourth = _places(columns)
+    _look_at_first(slots, batch, 0, batch.shape[0], columns, first, second, third, fourth, numbers)
     for i in range(batch.shape[0]):
-        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth)
-        place = _find(slots, rows, batch, i, columns, first, second, third, fourth)
+        _look_ahead(slots, rows, batch, i, batch.shape[0], columns, first, second, third, fourth, numbers)
+        place = _find(slots, rows, batch, i, np.int64(numbers[i]), columns, first, second, third, fourth)
         numbers[i] = -1
         if place >= 0:
             numbers[i] = slots[place] & 0xFFFFFFFF
@@ -100,17 +103,16 @@ def remove_rows(slots, rows, batch, columns, numbers):
 
 
 @lean
-def move_rows(slots, target, rows, columns):
-    """Puts the rows that `slots` finds into the empty `target`."""
-    first, second, third, fourth = _places(columns)
+def move_rows(slots, target):
+    """Puts what `slots` finds into the empty `target`."""
     mask = target.size - 1
     for i in range(slots.size):
-        if slots[i] >= 0:
-            code = _hash_row(rows, slots[i] & 0xFFFFFFFF, columns, first, second, third, fourth)
-            place = np.int64(code & _LOW) & mask
+        slot = slots[i]
+        if slot >= 0:
+            place = (slot >> 32) & mask
             while target[place] != EMPTY:
                 place = (place + 1) & mask
-            target[place] = slots[i]
+            target[place] = slot
 
 
 @inlined
@@ -124,12 +126,10 @@ def _places(columns):
 
 
 @inlined
-def _find(slots, rows, batch, i, columns, first, second, third, fourth):
-    """The place in `slots` that finds row i of `batch`, -1 where there is none."""
+def _find(slots, rows, batch, i, tag, columns, first, second, third, fourth):
+    """The place in `slots` that finds row i of `batch`, whose hash has the piece `tag`; -1 where there is none."""
     mask = slots.size - 1
-    code = _hash_row(batch, i, columns, first, second, third, fourth)
-    tag = np.int64(code >> np.uint64(33))
-    place = np.int64(code & _LOW) & mask
+    place = tag & mask
     while slots[place] != EMPTY:
         slot = slots[place]
         if slot >> 32 == tag and _equal(rows, slot & 0xFFFFFFFF, batch, i, columns, first, second, third, fourth):
@@ -139,21 +139,33 @@ def _find(slots, rows, batch, i, columns, first, second, third, fourth):
 
 
 @inlined
-def _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth):
-    """Has the slots brought near that the rows behind row i ask for, then the rows that those slots find."""
+def _look_at_first(slots, batch, start, end, columns, first, second, third, fourth, numbers):
+    """Has the slots brought near that the first rows ask for; notes the pieces of their hashes in `numbers`."""
+    mask = slots.size - 1
+    for i in range(start, min(start + 2 * _AHEAD, end)):
+        numbers[i] = _hash_row(batch, i, columns, first, second, third, fourth)
+        prefetch(slots, numbers[i] & mask)
+
+
+@inlined
+def _look_ahead(slots, rows, batch, i, end, columns, first, second, third, fourth, numbers):
+    """Has the slots brought near that the rows behind row i ask for, then the rows that those slots find.
+
+    Until it is the turn of a row, its place in `numbers` has the piece of its hash.
+    """
     mask = slots.size - 1
     if i + 2 * _AHEAD < end:
-        far = _hash_row(batch, i + 2 * _AHEAD, columns, first, second, third, fourth)
-        prefetch(slots, np.int64(far & _LOW) & mask)
+        numbers[i + 2 * _AHEAD] = _hash_row(batch, i + 2 * _AHEAD, columns, first, second, third, fourth)
+        prefetch(slots, numbers[i + 2 * _AHEAD] & mask)
         if slots.size > _NEAR:
-            near = _hash_row(batch, i + _AHEAD, columns, first, second, third, fourth)
-            slot = slots[np.int64(near & _LOW) & mask]
+            slot = slots[numbers[i + _AHEAD] & mask]
             if slot >= 0:
                 prefetch(rows, (slot & 0xFFFFFFFF) * rows.shape[1])
 
 
 @inlined
 def _hash_row(rows, i, columns, first, second, third, fourth):
+    """The piece of the hash of row i that a slot has."""
     code = np.uint64(columns.size)
     if columns.size:
         code = step(code, _pair(rows[i, first], rows[i, second]))
@@ -162,7 +174,7 @@ def _hash_row(rows, i, columns, first, second, third, fourth):
         for c in range(4, columns.size):
             code = step(code, np.uint64(rows[i, columns[c]]))
     code *= _MIXED
-    return code ^ (code >> _HALF)
+    return np.int64((code ^ (code >> _HALF)) & _PIECE)
 
 
 @inlined

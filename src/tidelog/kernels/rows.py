@@ -79,6 +79,15 @@ def project(rows, columns, out):
 
 
 @kernel
+def project_some(rows, columns, out):
+    """Writes the `columns` of all rows to `out`; one that is negative is left as it is."""
+    for i in range(rows.shape[0]):
+        for c in range(columns.size):
+            if columns[c] >= 0:
+                out[i, c] = rows[i, columns[c]]
+
+
+@kernel
 def project_changing(rows, columns, out):
     """Writes the `columns` of each row to `out`, unless the row before has the same there; returns how many."""
     filled = 0
@@ -89,5 +98,21 @@ def project_changing(rows, columns, out):
             out[filled, c] = value
             is_same = is_same and value == rows[i - 1, columns[c]]
         if not is_same:
+            filled += 1
+    return filled
+
+
+@kernel
+def run_starts(rows, columns, starts):
+    """Writes the number of each row that differs from the one before in `columns`; how many, -1 if they do not fit."""
+    filled = 0
+    for i in range(rows.shape[0]):
+        is_same = i > 0
+        for c in range(columns.size):
+            is_same = is_same and rows[i, columns[c]] == rows[i - 1, columns[c]]
+        if not is_same:
+            if filled == starts.size:
+                return -1
+            starts[filled] = i
             filled += 1
     return filled

@@ -55,7 +55,7 @@ def asked_rows(rule: ProductionRule, number: int, schemas: Mapping[str, Schema])
         heads.setdefault((head.atom.relation, head.sign), []).append(columns)
     asked = tuple(AskedColumns(*key, tuple(some)) for key, some in heads.items())
     parts = tuple(head.columns for head in asked)
-    if len(rule.heads) == 1:
+    if len(rule.heads) == 1 and len(terms) == len(keys_of_heads[0]):  # the row of a head that has no term twice
         return AskedRows(schemas[rule.heads[0].atom.relation], rule.heads[0].atom, asked, parts)
     relation = f"{rule.id}.{number}@asked"
     attributes = tuple(Attribute(f"_{at}", kind.value, kind) for at, (_, kind) in enumerate(terms))

@@ -103,6 +103,17 @@ def test_columns_that_arrow_made_itself_are_read():
     assert values.encode(Kind.NUMBER, pa.array([-1, 5, -1])).tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("form", TIERS)
+def test_a_column_of_rows_is_read_as_a_column_of_ids_is(kind, form):
+    with tier(form):
+        values = Values()
+        ids = values.identify_all(kind, EDGES[kind])
+        rows = np.stack([ids[::-1], ids, ids[::-1]], axis=1)
+        assert values.decode_column(kind, rows, 1).to_pylist() == EDGES[kind]
+        assert values.decode_column(kind, rows, 2).to_pylist() == EDGES[kind][::-1]
+
+
 def test_negative_zero_is_zero():
     values = Values()
     ids = values.encode(Kind.FLOAT, column_of(Kind.FLOAT, [0.0, -0.0]))

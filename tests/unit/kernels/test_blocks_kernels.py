@@ -42,7 +42,7 @@ class Blocks:
         numbers = np.array(groups, np.int32)
         reached = 0
         while True:
-            reached, self.tail = run_both(
+            reached, self.tail, _ = run_both(
                 append_blocks, numbers, rows, first_row, COLUMNS, reached,
                 self.starts, self.counts, self.rooms, self.payload, self.tail, self.free,
             )  # fmt: skip

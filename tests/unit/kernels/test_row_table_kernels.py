@@ -32,7 +32,7 @@ def test_equal_rows_get_equal_numbers(rows, questions, order):
             break
         larger = np.full(2 * slots.size, EMPTY, np.int64)
         table = np.concatenate([table, np.zeros_like(table)])
-        run_both(move_rows, slots, larger, table, np.arange(width))
+        run_both(move_rows, slots, larger)
         slots = larger
     known = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     assert numbers.tolist() == [known[key] for key in keys]
@@ -101,7 +101,7 @@ def test_growing_leaves_removed_rows_behind():
     table.number([(number, 0, 0) for number in range(10)])
     table.remove([(number, 0, 0) for number in range(0, 10, 2)])
     larger = np.full(32, EMPTY, np.int64)
-    run_both(move_rows, table.slots, larger, table.rows, COLUMNS)
+    run_both(move_rows, table.slots, larger)
     table.slots = larger
     assert np.count_nonzero(larger != EMPTY) == 5
     assert table.find([(number, 0, 0) for number in range(10)]) == [-1, 1, -1, 3, -1, 5, -1, 7, -1, 9]

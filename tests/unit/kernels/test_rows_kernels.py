@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.kernels.rows import compress, expand, project, project_changing
+from tidelog.kernels.rows import compress, expand, project, project_changing, project_some, run_starts
 from unit.kernels.forms import run_both
 
 ids = st.integers(0, 2**31 - 1)
@@ -68,3 +68,18 @@ def test_columns_are_written_where_they_are_not_those_of_the_row_before():
     out = np.zeros((4, 2), np.int32)
     count = run_both(project_changing, rows, np.array([2, 0]), out)
     assert out[:count].tolist() == [[1, 1], [1, 2], [1, 1]]
+
+
+def test_a_column_that_is_not_there_is_left_as_it_is():
+    out = np.full((2, 3), -7, np.int32)
+    run_both(project_some, rows_array([(1, 2), (3, 4)]), np.array([1, -1, 0], np.int64), out)
+    assert out.tolist() == [[2, -7, 1], [4, -7, 3]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=12), st.integers(0, 12))
+def test_runs_start_where_a_row_differs_from_the_one_before(rows, room):
+    expected = [at for at in range(len(rows)) if at == 0 or rows[at][1] != rows[at - 1][1]]
+    starts = np.full(room, -7, np.int64)
+    runs = run_both(run_starts, rows_array(rows), np.array([1], np.int64), starts)
+    assert runs == (len(expected) if len(expected) <= room else -1)
+    assert starts[: max(0, runs)].tolist() == (expected if runs >= 0 else [])

@@ -206,3 +206,23 @@ def test_ord_is_equal_for_equal_symbols_only():
     found, _ = table.computed(Call("ord", table.variables, HERE, NUMBER, (SYMBOL,)), NUMBER)
     assert found[0] == found[2]
     assert len(set(found)) == 3
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(EDGES[NUMBER]), st.integers(1, 6)), min_size=1, max_size=8), st.data())
+def test_rows_side_by_side_that_agree_are_computed_once(runs, data):
+    rows = Rows(
+        [NUMBER, NUMBER], [(value, data.draw(st.integers(0, 3))) for value, count in runs for _ in range(count)]
+    )
+    term = Call("+", (Variable("x0"), Constant(1, None, HERE, NUMBER)), HERE, NUMBER, (NUMBER, NUMBER))
+    alone = compute_ids(term, rows.batch, rows.kinds, rows.values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "_MANY_ROWS", 1)
+        patch.setattr(expressions, "_LONG_RUNS", 1)
+        lengths, some = expressions._without_repetition(term, rows.batch)
+        ids, missing = compute_ids(term, rows.batch, rows.kinds, rows.values)
+    assert lengths is not None
+    assert some.size == 1 + sum(one[0] != other[0] for one, other in itertools.pairwise(rows.rows))
+    lost = np.zeros(len(rows.rows), np.bool_) if missing is None else missing.rows
+    assert lost.tolist() == [value == GREATEST for value, _ in rows.rows]
+    assert ids[~lost].tolist() == alone[0][~lost].tolist()

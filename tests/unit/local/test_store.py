@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tidelog.backends.local import store as store_file
 from tidelog.backends.local.store import Store, different_ids
@@ -168,3 +170,63 @@ def test_ages_without_gaps_keep_their_order(monkeypatch):
     assert max(after["edge"] + after["other"]) < store.clock.now
     insert(store, (100, 100))
     assert max(ages(store, "edge")) > max(after["edge"] + after["other"])
+
+
+WIDE = Schema("wide", tuple(Attribute(name, "number", Kind.NUMBER) for name in "abc"))
+wide_rows = st.lists(st.tuples(*3 * [st.integers(0, 2)]), unique=True, max_size=12)
+moves = st.one_of(
+    st.tuples(st.just("come"), wide_rows),
+    st.tuples(st.just("go"), wide_rows),
+    st.tuples(st.just("look"), st.sampled_from([(0,), (1, 0), (0, 1, 2)])),
+)
+
+
+def facts(rows):
+    made = FactSet(np.array(rows, np.int32).reshape(-1, 3))
+    assert made.membership  # as facts have that were gathered
+    return made
+
+
+@settings(max_examples=150)
+@given(st.lists(moves, max_size=12), st.sampled_from([1, 2, 64]))
+def test_rows_that_come_and_go_are_known_whatever_finds_them(script, short_block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_file, "_SHORT_BLOCK", short_block)
+        store, known = Store({"wide": WIDE}, Values()), set()
+        stored = store.relations["wide"]
+        for move, given in script:
+            if move == "look":
+                store.index("wide", given).catch_up()
+            elif move == "come":
+                new = store.unknown("wide", facts(given))
+                assert {tuple(row) for row in new.rows.tolist()} == {*given} - known
+                if len(new):
+                    stored.insert_new(new.rows)
+                known |= {*given}
+            else:
+                gone = store.stored("wide", facts(given))
+                assert {tuple(row) for row in gone.rows.tolist()} == {*given} & known
+                stored.remove(gone)
+                stored.compact()
+                known -= {*given}
+            assert {tuple(row) for row in store.read("wide", Version.FULL).tolist()} == known
+            assert stored.size == len(known)
+
+
+def test_an_index_that_is_at_hand_finds_rows_without_a_set():
+    store = Store({"wide": WIDE}, Values())
+    stored = store.relations["wide"]
+    stored.insert_new(facts([(1, 1, 1), (1, 2, 2), (2, 1, 1), (2, 2, 2)]).rows)
+    store.index("wide", (0,)).catch_up()
+    assert store.unknown("wide", facts([(1, 2, 2), (1, 2, 3)])).rows.tolist() == [[1, 2, 3]]
+    assert not stored.has_membership
+    stored.insert_new(facts([(1, 2, 3)]).rows)
+    assert store.unknown("wide", facts([(1, 2, 3)])).rows.tolist() == []  # the index is behind
+    assert stored.has_membership
+
+
+def test_as_many_facts_as_there_are_rows_are_looked_for_without_a_set():
+    store = Store({"wide": WIDE}, Values())
+    store.relations["wide"].insert_new(facts([(1, 1, 1), (1, 2, 2)]).rows)
+    assert store.unknown("wide", facts([(1, 1, 1), (3, 3, 3)])).rows.tolist() == [[3, 3, 3]]
+    assert not store.relations["wide"].has_membership

@@ -96,7 +96,7 @@ class LocalBackend:
 
     def facts(self, relation: str, rows: pa.Table | None = None) -> FactSet:
         if rows is None:
-            return FactSet(self._store.read(relation, Version.FULL).copy())
+            return FactSet(self._store.read(relation, Version.FULL))
         kinds = self._schemas[relation].kinds
         if not kinds:
             return FactSet(np.zeros((min(1, rows.num_rows), 1), np.int32))
@@ -115,10 +115,7 @@ class LocalBackend:
         stored = self._store.relations[relation]
         if len(came):
             self._store.begin_era()
-            if stored.is_empty:
-                stored.insert_different([came.rows])
-            else:
-                stored.insert(came.rows)
+            stored.insert_new(came.rows)
         if len(went):
             stored.remove(went)
             stored.compact()
@@ -131,10 +128,7 @@ class LocalBackend:
             return pa.table({"": pa.nulls(sum(piece.shape[0] for piece in pieces))}).select([])
         batches = [
             pa.RecordBatch.from_arrays(
-                [
-                    self._store.values.decode(kind, np.ascontiguousarray(piece[:, number]))
-                    for number, kind in enumerate(schema.kinds)
-                ],
+                [self._store.values.decode_column(kind, piece, number) for number, kind in enumerate(schema.kinds)],
                 schema=arrow_schema(schema),
             )
             for piece in pieces

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tidelog.facts.membership import Mask, Rows
 from tidelog.kernels import jit
-from tidelog.kernels.rows import compress, project
+from tidelog.kernels.rows import compress, project, project_some
 from tidelog.span import Span
 
 MORSEL = 1 << 16
@@ -114,6 +114,14 @@ def select_columns(batch: Batch, names: tuple[str, ...]) -> Rows:
         project(batch.rows, batch.names.places(names), out)
     else:
         out[:] = 0
+    return out
+
+
+def select_some(batch: Batch, names: tuple[str, ...], other: str) -> Rows:
+    """As `select_columns`, where columns of the name `other`, which is not there, have anything."""
+    out = np.empty((batch.size, len(names)), np.int32)
+    jit.work(batch.size)
+    project_some(batch.rows, batch.names.joined(((other, 0),), names)[0], out)
     return out
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidelog.backends.local.batch import Batch, select_columns
+from tidelog.backends.local.batch import Batch, select_columns, select_some
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.expressions import compute_ids
 from tidelog.backends.local.sources import ScanSource, Source
@@ -95,10 +95,9 @@ class Head:
         """One row of the head for each row of `batch`."""
         if self.names is not None:
             return select_columns(batch, self.names)
-        rows = np.zeros((batch.size, max(1, len(self.columns))), np.int32)
+        rows = select_some(batch, tuple(term.name if isinstance(term, Variable) else "" for term in self.columns), "")
         for number, term in enumerate(self.columns):
             if isinstance(term, Variable):
-                rows[:, number] = batch.column(term.name)
                 continue
             rows[:, number], missing = compute_ids(term, batch, evaluation.kinds, evaluation.store.values)
             if missing is not None:

@@ -17,6 +17,8 @@ from tidelog.backends.local.batch import Batch, Missing, Problem
 from tidelog.facts.columns import DTYPES
 from tidelog.facts.membership import Mask, RowSet
 from tidelog.facts.values import Ids, Values
+from tidelog.kernels import jit
+from tidelog.kernels.rows import run_starts
 from tidelog.language.functions import (
     DIVISION_BY_ZERO,
     NOT_A_NUMBER,
@@ -35,10 +37,15 @@ from tidelog.language.syntax_tree import (
     Test,
     Variable,
 )
+from tidelog.plan.walk import names_in
 from tidelog.schema import Kind, Value
 from tidelog.span import Span
 
 Numbers = npt.NDArray[Any]
+
+_MANY_ROWS = 1 << 10
+_LONG_RUNS = 4
+"""Rows, and rows in a run on average, from which on a look for runs takes less than computing a value for each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +79,26 @@ def compute(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) ->
 
 def compute_ids(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Ids, Missing | None]:
     """The value of `term` for each row as ids, and the rows without a value."""
-    computed = compute(term, batch, kinds, values)
-    return _for_all(_ids_of(computed, values), batch), _spread(computed.missing, batch.size)
+    lengths, some = _without_repetition(term, batch)
+    computed = compute(term, some, kinds, values)
+    ids, missing = _for_all(_ids_of(computed, values), some), _spread(computed.missing, some.size)
+    if lengths is None:
+        return ids, missing
+    return ids.repeat(lengths), None if missing is None else Missing(missing.rows.repeat(lengths), missing.problem)
+
+
+def _without_repetition(term: Term, batch: Batch) -> tuple[npt.NDArray[np.int64] | None, Batch]:
+    """The first of each run of rows that agree on what `term` reads, and the lengths of these; None and `batch` itself
+    where that is not much less. A join puts all rows that come of one side by side."""
+    names = tuple(names_in(term)) if isinstance(term, Call) and batch.size >= _MANY_ROWS else ()
+    if not names:
+        return None, batch
+    starts = np.empty(batch.size // _LONG_RUNS, np.int64)
+    jit.work(batch.size)
+    runs = run_starts(batch.rows, batch.names.places(names), starts)
+    if runs < 0:
+        return None, batch
+    return np.diff(starts[:runs], append=batch.size), Batch(batch.rows[starts[:runs]], batch.names)
 
 
 def compute_numbers(term: Term, batch: Batch, kinds: dict[str, Kind], values: Values) -> tuple[Numbers, Missing | None]:

@@ -74,7 +74,7 @@ class Index:
         else:
             self._begin()
         self._end = 0
-        self._longest = self._measured = 0
+        self._longest = 0
         self._delta_start = 0
         self._generation = self._relation.generation
         self._removals = 0
@@ -114,19 +114,22 @@ class Index:
         return self._groups.count if self._groups is not None else int(np.count_nonzero(self._counts))
 
     def has_no_longer_block(self, size: int) -> bool:
-        """Whether no key has, or had, more than `size` rows. Only the keys of rows that came since are looked at."""
+        """Whether no key has, or had, more than `size` rows."""
         self.catch_up()
-        if self._measured < self._end and self._longest <= size:
-            counts = self._counts
-            if self._end - self._measured < counts.size:
-                counts = counts[self._find_groups(self._relation.rows[self._measured : self._end], self._key)]
-            self._longest, self._measured = max(self._longest, int(counts.max(initial=0))), self._end
         return self._longest <= size
 
-    def present(self, rows: Rows, key: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> Mask:
-        """For each row of `rows` whether the relation has it: `key` are its columns of the key, `others` the rest."""
-        matches = self.probe(rows, key, Version.FULL)
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether it has taken in all that has come and gone."""
+        relation = self._relation
+        seen = (self._generation, self._removals, self._end, self._delta_start)
+        return seen == (relation.generation, relation.removed, relation.stored, relation.delta_start)
+
+    def has_rows(self, rows: Rows) -> Mask:
+        """For each row of `rows` whether the relation has it."""
+        matches = self.probe(rows, self._key, Version.FULL)
         result = np.empty(rows.shape[0], np.bool_)
+        others = self._columns[self._columns != ROW_NUMBER]
         present_in_blocks(matches.begins, matches.lengths, matches.payload, rows, others, result)
         return result
 
@@ -181,10 +184,11 @@ class Index:
         self._separate()
         reached = 0
         while True:
-            reached, self._tail = append_blocks(
+            reached, self._tail, longest = append_blocks(
                 groups, self._relation.rows, start, self._columns, reached,
                 self._starts, self._counts, self._rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
+            self._longest = max(self._longest, longest)
             if reached == groups.size:
                 return groups
             self._make_room()

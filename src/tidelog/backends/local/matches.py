@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.backends.local.batch import Batch, Named, keep_rows, layout_of, select_columns
+from tidelog.backends.local.batch import Batch, Named, keep_rows, layout_of, select_columns, select_some
 from tidelog.backends.local.indexes import Matches
 from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.facts.membership import Rows
@@ -89,9 +89,8 @@ def key_rows(batch: Batch, arguments: tuple[Argument, ...]) -> Rows:
 
 def with_column(batch: Batch, name: str, ids: npt.NDArray[np.int32], names: tuple[str, ...]) -> Batch:
     """`batch` with one more column, reduced to the columns `names`."""
-    rows = np.empty((batch.size, max(1, len(names))), np.int32)
-    for number, each in enumerate(names):
-        rows[:, number] = ids if each == name else batch.column(each)
-    if not names:
-        rows[:] = 0
+    if name not in names:
+        return Batch(select_columns(batch, names), layout_of(names))
+    rows = select_some(batch, names, name)
+    rows[:, names.index(name)] = ids
     return Batch(rows, layout_of(names))

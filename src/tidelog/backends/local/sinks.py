@@ -176,11 +176,8 @@ class RowSink:
         relation, held = self._relation, self._set
         new = int(self._counters[USED]) - self._settled
         if new:
-            held.count = self._settled + new
-            rows = relation.pushing(new + 1)
-            rows[relation.count : relation.count + new] = held.rows[self._settled : held.count]
-            relation.pushed(relation.count + new)
-            self._settled = held.count
+            held.count = self._settled = self._settled + new
+            relation.take_numbered()
 
     @property
     def _set(self) -> RowSet:

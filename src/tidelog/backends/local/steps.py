@@ -148,8 +148,7 @@ def whole_rows(relation: str, store: Store) -> WholeRows:
         return store.relations[relation].membership.contains
     index = store.index(relation, (short,))
     assert isinstance(index, Index)
-    others = np.array(index.payload_columns, np.int64)
-    return lambda rows: index.present(rows, np.array([short]), others)
+    return index.has_rows
 
 
 @dataclass(slots=True)

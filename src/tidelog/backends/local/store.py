@@ -106,17 +106,23 @@ class Store:
         """Those of `facts` that the relation has."""
         stored = self.relations[relation]
         if self.compact(relation) is None and (not stored.has_membership or stored.are_many(len(facts))):
-            numbers = stored.numbers_of(facts)
-            return facts if numbers.size == len(facts) else FactSet(stored.rows[numbers])
+            return stored.stored_of(facts)
         return facts.chosen(self.contains(relation, facts.rows))
 
     def unknown(self, relation: str, facts: FactSet) -> FactSet:
         """Those of `facts` that the relation has not."""
         if self.compact(relation) is not None:
             return facts.chosen(~self.contains(relation, facts.rows))
-        if self.relations[relation].is_empty:
+        stored = self.relations[relation]
+        if stored.is_empty:
             return facts
-        return facts.outside(self.relations[relation].membership)
+        if not stored.has_membership and stored.width > 2:  # pairs are quicker to put into a set, and take less room
+            index = self._index_of_whole_rows(relation)
+            if index is not None:
+                return facts.chosen(~index.has_rows(facts.rows))
+            if facts.has_membership and len(facts) >= stored.count:
+                return facts.minus(stored.among(facts))
+        return facts.outside(stored.membership)
 
     def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
         """The index of `relation` by these columns, made when first asked for."""
@@ -167,6 +173,11 @@ class Store:
         best = max(range(stored.width), key=lambda column: self.distinct(relation, (column,)))
         index = self.index(relation, (best,))
         return best if isinstance(index, Index) and index.has_no_longer_block(_SHORT_BLOCK) else None
+
+    def _index_of_whole_rows(self, relation: str) -> Index | None:
+        """An index that has all rows already and leads to few of them."""
+        indexes = (index for (name, _, _), index in self._indexes.items() if name == relation)
+        return next((each for each in indexes if each.is_up_to_date and each.has_no_longer_block(_SHORT_BLOCK)), None)
 
     def word_index(self, relation: str, key: int) -> WordIndex:
         """The index of a relation of pairs by one column, with words of bits, made when first asked for."""
