@@ -204,6 +204,7 @@ class Index:
         if self._tail > self._payload.shape[0]:
             self._payload = np.empty((self._tail, self._columns.size), np.int32)
         fill_blocks(groups, self._relation.rows, 0, self._columns, self._starts, self._counts, self._payload)
+        self._longest = int(self._counts.max(initial=0))
 
     def _separate(self) -> None:
         """Gives room and age arrays of their own, before rows come that are new or need room."""
