@@ -42,6 +42,9 @@ def plain_kernels() -> Iterator[None]:
 
 EDGES = st.tuples(st.integers(0, 99), st.integers(0, 99)) | st.tuples(st.integers(0, 9), st.integers(0, 9))
 
+WORTH_DIVIDING = st.sampled_from([0, 1_000])
+"""Threads have ids of their own in any case, or in none."""
+
 GATHERING = TIER_PROGRAMS["ids that are gathered before they are pushed"]
 
 
@@ -51,19 +54,20 @@ def test_pushed_rows_are_those_of_the_oracle(sample: Sample) -> None:
     assert by_engine(checked, sample.facts, **PUSH.options) == by_oracle(checked, sample.facts)
 
 
-@given(programs())
-def test_threads_that_push_give_the_rows_of_the_oracle(sample: Sample) -> None:
+@given(programs(), WORTH_DIVIDING)
+def test_threads_that_push_give_the_rows_of_the_oracle(sample: Sample, worth_dividing: int) -> None:
     checked = checked_program(sample.text)
     short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
-    with mock.patch.object(together, "_WORTH_SHARING", 0), short:
+    with mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing), short:
         assert by_engine(checked, sample.facts, jobs=2, **PUSH.options) == by_oracle(checked, sample.facts)
 
 
-@given(programs())
-def test_threads_that_push_into_bits_give_the_rows_of_the_oracle(sample: Sample) -> None:
+@given(programs(), WORTH_DIVIDING)
+def test_threads_that_push_into_bits_give_the_rows_of_the_oracle(sample: Sample, worth_dividing: int) -> None:
     checked = checked_program(sample.text)
     at_once = mock.patch.object(PairSet, "_bits_pay", return_value=True)
-    with mock.patch.object(together, "_WORTH_SHARING", 0), mock.patch.object(shares, "_STRETCH", 1), at_once:
+    shared = mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing)
+    with shared, mock.patch.object(shares, "_STRETCH", 1), at_once:
         assert by_engine(checked, sample.facts, jobs=3, **PUSH.options) == by_oracle(checked, sample.facts)
 
 
@@ -71,15 +75,16 @@ def test_threads_that_push_into_bits_give_the_rows_of_the_oracle(sample: Sample)
 @pytest.mark.parametrize("has_long_rows", [True, False])
 @pytest.mark.parametrize("is_bits", [True, False])
 @settings(max_examples=15)
-@given(edges=st.sets(EDGES))
+@given(edges=st.sets(EDGES), worth_dividing=WORTH_DIVIDING)
 def test_ids_that_are_gathered_give_the_rows_of_the_oracle(
-    jobs: int, has_long_rows: bool, is_bits: bool, edges: set[Row]
+    jobs: int, has_long_rows: bool, is_bits: bool, edges: set[Row], worth_dividing: int
 ) -> None:
     checked = checked_program(GATHERING)
     is_long = mock.patch.object(pushing.StoreSurroundings, "has_long_rows", return_value=has_long_rows)
     bits_pay = mock.patch.object(PairSet, "_bits_pay", return_value=is_bits)
     short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
-    with is_long, bits_pay, short, mock.patch.object(together, "_WORTH_SHARING", 0):
+    shared = mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing)
+    with is_long, bits_pay, short, shared:
         found = by_engine(checked, {"edge": edges}, jobs=jobs, **PUSH.options)
     assert found == by_oracle(checked, {"edge": edges})
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from tidelog.codegen.division import Division
 from tidelog.codegen.loops import Left, Loops, Pushed, PushedBlock
 from tidelog.codegen.operands import Gathered, Sink
 from tidelog.codegen.terms import Terms
@@ -22,14 +23,16 @@ class Head:
     """Writes the end of a rule. `pushing` begins the names of what pushes."""
 
     def __init__(
-        self, sink: Sink, terms_of_head: Sequence[Term], writer: Writer, terms: Terms, loops: Loops, pushing: str
-    ) -> None:
+        self, sink: Sink, terms_of_head: Sequence[Term], writer: Writer, terms: Terms, loops: Loops, pushing: str,
+        division: Division,
+    ) -> None:  # fmt: skip
         self._sink = sink
         self._head = terms_of_head
         self._writer = writer
         self._terms = terms
         self._loops = loops
         self._pushing = pushing
+        self._division = division
 
     def emit(self, pushed: Pushed | PushedBlock | None) -> None:
         """Writes what happens to a row that has passed everything."""
@@ -53,7 +56,8 @@ class Head:
         if self._sink.width == 1:
             self._stop_unless(self._writer.call(f"{self._pushing}_id", *(texts or ["0"]), *sink))
         elif self._sink.width == 2:
-            self._stop_unless(self._writer.call(f"{self._pushing}_pair", *texts, *sink, *self._parts_of_ids()))
+            self._division.take(texts[0])
+            self._stop_unless(self._writer.call(f"{self._pushing}_pair", *texts, *sink, *self._division.parameters))
         else:
             waiting, counters = sink[2], sink[-1]
             settle = self._writer.call("settle_rows", *sink)
@@ -64,18 +68,15 @@ class Head:
             self._writer.line(f"{counters}[WAITING] += 1")
             self._writer.line(f"{counters}[DERIVED] += 1")
 
-    def _parts_of_ids(self) -> tuple[str, ...]:
-        """The last argument of what pushes pairs whose first id belongs to one thread."""
-        return ("parts",) if self._pushing == "own" else ()
-
     def _emit_gathered(self, pushed: Pushed | PushedBlock, place: Left) -> None:
         """Writes that ids are gathered where they are found, and pushed where the first column of the head is known."""
         size, ids = self._gather(pushed, place)
         _, words, bits = self._writer.operand(_room_for(pushed))
         self._loops.open(names_in(self._head[0]))
-        row = (self._terms.identity(self._head[0]), words, bits, size, ids)
-        sink = self._writer.operand(self._sink)
-        self._stop_unless(self._writer.call(f"{self._pushing}_gathered", *row, *sink, *self._parts_of_ids()))
+        first = self._terms.identity(self._head[0])
+        self._division.take(first)
+        row = (first, words, bits, size, ids, *self._writer.operand(self._sink))
+        self._stop_unless(self._writer.call(f"{self._pushing}_gathered", *row, *self._division.parameters))
 
     def _emit_by_first(self, pushed: Pushed, first: Pushed | PushedBlock, place: Left) -> None:
         """Writes that first ids are gathered where they are found, and each gets what is pushed where that is known."""
@@ -108,11 +109,12 @@ class Head:
 
     def _emit_words(self, pushed: Pushed) -> None:
         first = self._terms.identity(self._head[0])
+        self._division.take(first)
         entries, cells, width, out, _, counters = self._writer.operand(self._sink)
         starts, counts, sizes, words, bits = self._writer.operand(pushed.words)
         row = (first, words, bits, f"{starts}[{pushed.key}]", f"{counts}[{pushed.key}]")
         sink = (entries, cells, width, out, counters)
-        self._stop_unless(self._writer.call(f"{self._pushing}_words", *row, *sink, *self._parts_of_ids()))
+        self._stop_unless(self._writer.call(f"{self._pushing}_words", *row, *sink, *self._division.parameters))
         self._writer.line(f"{counters}[DERIVED] += {sizes}[{pushed.key}]")
 
     def _stop_unless(self, call: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from tidelog.codegen.division import Division
 from tidelog.codegen.operands import Words
 from tidelog.codegen.writer import Place, Writer
 
@@ -49,12 +50,14 @@ class Waiting:
 
 class Loops:
     """The loops that wait. `bound` are names that have a value by now, `wanted` those of the head's first column; None
-    where nothing can be gathered: code that stops at a row without a value would leave behind what it has."""
+    where nothing can be gathered: code that stops at a row without a value would leave behind what it has. `division`
+    leaves out ids of that column."""
 
-    def __init__(self, writer: Writer, bound: set[str], wanted: frozenset[str] | None) -> None:
+    def __init__(self, writer: Writer, bound: set[str], wanted: frozenset[str] | None, division: Division) -> None:
         self._writer = writer
         self._bound = bound
         self._wanted = wanted
+        self._division = division
         self._waiting: list[Waiting] = []
         self._start: Left | None = None
         self._opened = 0
@@ -79,7 +82,7 @@ class Loops:
         """Writes the loop that binds `name` to each id of the words within `bounds`."""
         at, left = self._writer.fresh("at"), self._writer.fresh("left")
         self._writer.open(f"for {at} in range({', '.join(bounds)}):")
-        self._writer.line(f"{left} = {bits}[{at}]")
+        self._writer.line(f"{left} = {self._division.own_bits(name, f'{words}[{at}]', f'{bits}[{at}]')}")
         self._writer.open(f"while {left}:")
         self._writer.line(f"{self._writer.variable(name)} = ({words}[{at}] << 6) + lowest_bit({left})")
         self._writer.line(f"{left} &= {left} - 1")

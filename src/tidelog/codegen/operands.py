@@ -259,13 +259,15 @@ class PushedRule:
     the number of the row at which it stopped because something had no room: it is to be called again from there. A
     result below 0 is the complement of the number of a row for which an expression has no value.
 
-    Where it `keeps_first`, each row to start from has the first id of all pairs that follow from it. Then `part` and
-    `parts` come last: it takes only rows whose id belongs to that part of so many.
+    Where threads share the pairs of a head, `mine` comes last: the ids that are the thread's own (`shared_push`). Only
+    pairs that begin with one of these are pushed. Where it `keeps_first`, each row to start from has the first id of
+    all pairs that follow from it, and is left out at once.
     """
 
     source: str
     operands: tuple[Operand, ...]
     start: RowsOf | RunsOf | ChangedKeys
+    is_divided: bool = False
     keeps_first: bool = False
 
     @property
@@ -276,8 +278,8 @@ class PushedRule:
     @property
     def forms(self) -> list[Form]:
         """The forms of all arguments."""
-        numbers = [NUMBER] * (4 if self.keeps_first else 2)
-        return [form for operand in self.operands for form in operand.parts.values()] + numbers
+        last = [NUMBER, NUMBER, *([LONGS] if self.is_divided else [])]
+        return [form for operand in self.operands for form in operand.parts.values()] + last
 
 
 @dataclass(frozen=True, slots=True)

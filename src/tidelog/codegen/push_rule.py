@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from tidelog.codegen.atoms import Atoms, Surroundings, new_columns, repeats
+from tidelog.codegen.division import Division
 from tidelog.codegen.head import Head
 from tidelog.codegen.loops import Loops, Pushed, PushedBlock
 from tidelog.codegen.operands import (
@@ -58,45 +59,39 @@ class _Generator:
         self._parts = parts_of(rule.node.input)
         self._surroundings = surroundings
         self._sharing = sharing
-        self._pushing = sharing.value
         self._writer = Writer()
         self._terms = Terms(self._writer, rule.kinds)
         self._atoms = Atoms(self._writer, surroundings, rule.head)
         self._pushed: Pushed | PushedBlock | None = None
         self._shape = Shape(rule, self._parts, self._head, surroundings)
-        self._loops = Loops(self._writer, self._atoms.bound, None if self._shape.may_fail() else self._shape.firsts)
+        is_divided = sharing is Sharing.TOGETHER and surroundings.width(rule.head) == 2
+        self._division = Division(self._writer, self._atoms.bound, self._head[0] if is_divided else None)
+        wanted = None if self._shape.may_fail() else self._shape.firsts
+        self._loops = Loops(self._writer, self._atoms.bound, wanted, self._division)
 
     def generate(self) -> PushedRule:
         if not self._surroundings.is_stored(self._rule.head):
             raise Unsayable("a head that is kept as a closure")
         start = self._start()
-        keeps_first = self._takes_its_part()
+        keeps_first = self._division.take_bound()
         for number, part in enumerate(self._parts[1:], start=1):
             self._loops.open(names_of(part))
+            self._division.take_bound()
             self._part(part, self._parts[number + 1 :])
+        self._division.take_bound()
         sink = Sink(self._rule.head, self._surroundings.width(self._rule.head))
-        Head(sink, self._head, self._writer, self._terms, self._loops, self._pushing).emit(self._pushed)
+        head = Head(sink, self._head, self._writer, self._terms, self._loops, self._sharing.value, self._division)
+        head.emit(self._pushed)
         return self._finished(start, keeps_first=keeps_first)
-
-    def _takes_its_part(self) -> bool:
-        """Where threads share the work and the rows to start from have the first id of a pair of the head: goes on only
-        for ids that belong to the thread."""
-        first = self._head[0] if self._head else None
-        if self._sharing is Sharing.ALONE or self._surroundings.width(self._rule.head) != 2:
-            return False
-        if not isinstance(first, Variable) or first.name not in self._atoms.bound:
-            return False
-        self._pushing = "own"
-        self._writer.open(f"if {self._writer.call('is_of_part', self._writer.variable(first.name), 'part', 'parts')}:")
-        return True
 
     def _finished(self, start: RowsOf | RunsOf | ChangedKeys, *, keeps_first: bool) -> PushedRule:
         writer = self._writer
         names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
-        names += ["begin", "end", *(("part", "parts") if keeps_first else ())]
+        names += ["begin", "end", *self._division.parameters]
         heading = [f"def push({', '.join(names)}):", f"    {_as_text(self._rule)!r}"]
         source = "\n".join([*heading, *writer.lines, "    return end", ""])
-        return PushedRule(source, tuple(writer.operands), start, keeps_first)
+        is_divided = bool(self._division.parameters)
+        return PushedRule(source, tuple(writer.operands), start, is_divided, keeps_first)
 
     def _start(self) -> RowsOf | RunsOf | ChangedKeys:
         """Writes the outermost loop; what it runs over."""

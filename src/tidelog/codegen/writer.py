@@ -107,7 +107,7 @@ class Writer:
         return name
 
 
-RESERVED = frozenset({*kwlist, *NAMESPACE, "begin", "end", "part", "parts", "row", "range"})
+RESERVED = frozenset({*kwlist, *NAMESPACE, "begin", "end", "mine", "row", "range"})
 
 
 def parameters(operand: Operand, stem: str) -> tuple[str, ...]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from tidelog.facts.membership import Rows
-from tidelog.kernels.word_rows import forget_words, lay_out_words, merge_words, remove_from_words
+from tidelog.kernels.word_rows import forget_words, lay_out_words, merge_words, pack_pairs, remove_from_words
 
 _SMALLEST = 64
 _SIZES = 32
@@ -29,10 +28,12 @@ class WordRun:
     def fill(self, pairs: Rows) -> None:
         """Holds `pairs`, which are all different, and nothing else."""
         forget_words(self.keys, self.counts, self.sizes)
-        packed = np.sort(_packed(pairs, self._key))
+        packed = np.empty(pairs.shape[0], np.int64)
+        pack_pairs(pairs, self._key, packed)
+        packed.sort()
         reach = int(packed[-1] >> 32) + 1 if packed.size else 0
         if reach > self.starts.size:
-            self.starts, self.counts, self.sizes = (np.zeros(max(reach, 2 * reach), np.int32) for _ in range(3))
+            self.starts, self.counts, self.sizes = (np.zeros(2 * reach, np.int32) for _ in range(3))
         if packed.size > self.words.size:
             self.words, self.bits = np.empty(2 * packed.size, np.int32), np.empty(2 * packed.size, np.int64)
         keys = np.empty(packed.size, np.int32)
@@ -103,10 +104,3 @@ class WordRows:
         words, bits = np.empty(size, np.int32), np.empty(size, np.int64)
         words[: self._tail], bits[: self._tail] = self.words[: self._tail], self.bits[: self._tail]
         self.words, self.bits = words, bits
-
-
-def _packed(pairs: Rows, key: int) -> npt.NDArray[np.int64]:
-    """`pairs` as numbers with the key in the high half."""
-    if key == 1:
-        return np.ascontiguousarray(pairs).view(np.int64).reshape(-1)
-    return (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]

@@ -75,28 +75,20 @@ def push_gathered(first, words, bits, size, ids, entries, cells, width, out, wai
 
 
 @inlined
-def share_gathered(first, words, bits, size, ids, entries, cells, width, out, waiting, counters):
+def share_gathered(first, words, bits, size, ids, entries, cells, width, out, waiting, counters, mine):
     """As `push_gathered`, into a set to which several threads push (see `shared_push`)."""
     if width or ids >= _SEVERAL * size:
-        if not share_words(first, words, bits, 0, size, entries, cells, width, out, counters):
+        if not share_words(first, words, bits, 0, size, entries, cells, width, out, counters, mine):
             return False
         counters[DERIVED] += ids
         return True
     for at in range(size):
         left = bits[at]
         while left:
-            if not share_pair(first, _id_of(words[at], left), entries, cells, width, out, waiting, counters):
+            if not share_pair(first, _id_of(words[at], left), entries, cells, width, out, waiting, counters, mine):
                 return False
             left &= left - 1
     return True
-
-
-@inlined
-def own_gathered(first, words, bits, size, ids, entries, cells, width, out, waiting, counters, parts):
-    """As `share_gathered`; with several `parts`, no other thread has pairs of `first`."""
-    if width and parts > 1:
-        return push_gathered(first, words, bits, size, ids, entries, cells, width, out, waiting, counters)
-    return share_gathered(first, words, bits, size, ids, entries, cells, width, out, waiting, counters)
 
 
 @inlined

@@ -1,9 +1,9 @@
 """As `push`, into a set to which several threads push at the same time.
 
 What is new to the set is new to one thread only: a bit is set, and an entry taken, in one step that no other thread can
-come between; or, where the pairs of a first id come from one thread only, in plain steps. The set itself stays where it
-is meanwhile: counters[USED] begins so high that each thread has its part of the free entries, and rows and counters are
-a thread's own.
+come between; or, where first ids are divided between the threads, bits are set in plain steps. The set itself stays
+where it is meanwhile: counters[USED] begins so high that each thread has its part of the free entries, and rows and
+counters are a thread's own.
 """
 
 from __future__ import annotations
@@ -12,52 +12,49 @@ import numpy as np
 
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import fetch_or, inlined, kernel, prefetch, swap_if
-from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, push_pair, push_words, write_pairs
+from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, write_pairs
 from tidelog.kernels.word_set import EMPTY, WORD, most_taken
 
 _BLOCK = 128
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-_NEIGHBOURS = np.uint64(3)
-"""Eight ids that lie side by side belong to one thread: the bits of short rows share lines of the cache."""
 
 
 @inlined
-def is_of_part(first, part, parts):
-    """Whether an id belongs to that part of so many."""
-    spread = ((np.uint64(first) >> _NEIGHBOURS) * _SPREAD) >> _HALF
-    return np.int64((spread * np.uint64(parts)) >> _HALF) == part
+def mine_of(word, mine):
+    """The bits of those ids of a word that belong to the thread: `mine` has them for each of so many kinds of words as
+    there are threads. Eight neighbours belong to one, because the bits of short rows share lines of the cache."""
+    spread = (np.uint64(word) * _SPREAD) >> _HALF
+    return mine[np.int64((spread * np.uint64(mine.size)) >> _HALF)]
 
 
 @inlined
-def own_words(first, words, bits, begin, count, entries, cells, width, out, counters, parts):
-    """As `share_words`; with several `parts`, no other thread has pairs of `first`: then their bits need no care."""
-    if width and parts > 1:
-        return push_words(first, words, bits, begin, count, entries, cells, width, out, counters)
-    return share_words(first, words, bits, begin, count, entries, cells, width, out, counters)
+def is_mine(first, mine):
+    """Whether an id belongs to the thread."""
+    return (mine_of(first >> 6, mine) >> (first & 63)) & 1 == 1
 
 
 @inlined
-def own_pair(first, second, entries, cells, width, out, waiting, counters, parts):
-    """As `share_pair`; with several `parts`, no other thread has pairs of `first`: then their bits need no care."""
-    if width and parts > 1:
-        return push_pair(first, second, entries, cells, width, out, waiting, counters)
-    return share_pair(first, second, entries, cells, width, out, waiting, counters)
+def share_words(first, words, bits, begin, count, entries, cells, width, out, counters, mine):
+    """Adds the pair of `first` with each id of the words at `begin` to a set of pairs, as `push_words` does.
 
-
-@inlined
-def share_words(first, words, bits, begin, count, entries, cells, width, out, counters):
-    """Adds the pair of `first` with each id of the words at `begin` to a set of pairs, as `push_words` does."""
+    Where ids are divided into several kinds of words, no other thread has pairs of `first`: their bits need no care.
+    """
     if not has_room(first, words[begin + count - 1], count, entries, cells, width, out, counters):
         return False
+    is_alone = mine.size > 1
     found = counters[FOUND]
     if width:
         row = np.int64(first) * width
         for at in range(begin, begin + count):
-            new = bits[at] & ~cells[row + words[at]]
+            held = cells[row + words[at]]
+            new = bits[at] & ~held
             if new:
-                new &= ~fetch_or(cells, row + words[at], new)
+                if is_alone:
+                    cells[row + words[at]] = held | new
+                else:
+                    new &= ~fetch_or(cells, row + words[at], new)
                 found = write_pairs(first, words[at], new, out, found)
     else:
         for at in range(begin, begin + count):
@@ -65,16 +62,20 @@ def share_words(first, words, bits, begin, count, entries, cells, width, out, co
                 continue  # its ids were removed
             key = np.int64(first) | (np.int64(words[at]) << 38)
             place = _taken_entry(key, _first_place(key, entries.size), entries, counters)
-            new = bits[at] & ~entries[place + 1]
+            held = entries[place + 1]
+            new = bits[at] & ~held
             if new:
-                new &= ~fetch_or(entries, place + 1, new)
+                if is_alone:
+                    entries[place + 1] = held | new
+                else:
+                    new &= ~fetch_or(entries, place + 1, new)
                 found = write_pairs(first, words[at], new, out, found)
     counters[FOUND] = found
     return True
 
 
 @inlined
-def share_pair(first, second, entries, cells, width, out, waiting, counters):
+def share_pair(first, second, entries, cells, width, out, waiting, counters, mine):
     """Adds one pair to a set of pairs, as `push_pair` does."""
     if width:
         found = counters[FOUND]
@@ -85,10 +86,13 @@ def share_pair(first, second, entries, cells, width, out, waiting, counters):
         if word >= width or place >= cells.size:
             return lacks(0, 0, counters)
         bit = np.int64(1) << (second & 63)
-        # Most bits are known: then nothing is written.
-        if cells[place] & bit == 0 and fetch_or(cells, place, bit) & bit == 0:
-            out[found] = np.int64(first) | (np.int64(second) << 32)
-            counters[FOUND] = found + 1
+        held = cells[place]
+        if mine.size > 1:
+            cells[place] = held | bit
+        elif held & bit == 0:  # most bits are known: then lines of the cache stay where they are
+            held = fetch_or(cells, place, bit)
+        out[found] = np.int64(first) | (np.int64(second) << 32)
+        counters[FOUND] = found + ((held & bit) == 0)
     else:
         if counters[WAITING] == waiting.size and not settle_shared_pairs(entries, out, waiting, counters):
             return False

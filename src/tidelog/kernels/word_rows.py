@@ -18,30 +18,36 @@ _AHEAD = 8
 
 
 @kernel
+def pack_pairs(pairs, key, packed):
+    """Writes pairs as numbers with the id in column `key` in the high half."""
+    for i in range(pairs.shape[0]):
+        packed[i] = (np.int64(pairs[i, key]) << 32) | np.int64(pairs[i, 1 - key])
+
+
+@kernel
 def lay_out_words(packed, keys, starts, counts, sizes, words, bits):
     """Writes the words of `packed`, ascending pairs with the key in the high half, and their keys; how many keys."""
-    found = -1
-    at = -1
-    for i in range(packed.size):
+    found = at = 0
+    i = 0
+    while i < packed.size:
         key = packed[i] >> 32
-        word = (packed[i] & 0xFFFFFFFF) >> 6
-        if found < 0 or keys[found] != key:
-            found += 1
+        first, begin = i, at
+        while i < packed.size and packed[i] >> 32 == key:
+            # Neither key nor word changes within these 64 ids.
+            head = packed[i] >> 6
+            held = np.int64(0)
+            while i < packed.size and packed[i] >> 6 == head:
+                held |= np.int64(1) << (packed[i] & 63)
+                i += 1
+            words[at] = head & 0x3FFFFFF
+            bits[at] = held
             at += 1
-            keys[found] = key
-            starts[key] = at
-            counts[key] = 1
-            sizes[key] = 0
-            words[at] = word
-            bits[at] = 0
-        elif words[at] != word:
-            at += 1
-            counts[key] += 1
-            words[at] = word
-            bits[at] = 0
-        bits[at] |= np.int64(1) << (packed[i] & 63)
-        sizes[key] += 1
-    return found + 1
+        keys[found] = key
+        found += 1
+        starts[key] = begin
+        counts[key] = at - begin
+        sizes[key] = i - first
+    return found
 
 
 @kernel

@@ -25,7 +25,7 @@ from tidelog.plan.nodes import (
     Values,
     Version,
 )
-from tidelog.plan.walk import map_inputs
+from tidelog.plan.walk import map_inputs, scans_of
 
 
 def differentiate(rule: RulePlan, recursive: frozenset[str]) -> tuple[RulePlan, ...]:
@@ -38,11 +38,13 @@ def differentiate(rule: RulePlan, recursive: frozenset[str]) -> tuple[RulePlan, 
     Negated and aggregated scans are never recursive: strata see to that.
     """
     read = [scan.relation for scan in joined_scans(rule.node) if scan.relation in recursive]
+    # What an aggregate asks for stands for keys that rows of the stratum have: it is read in step with them.
+    is_read_once = [scan.relation for scan in scans_of(rule.node) if scan.relation in recursive] == [rule.head]
     return tuple(
         replace(
             rule,
             node=with_versions(rule.node, recursive, iter(versions(len(read), position))),
-            ahead_below=maxsize if read == [rule.head] else 0,
+            ahead_below=maxsize if is_read_once else 0,
         )
         for position in range(len(read))
     )

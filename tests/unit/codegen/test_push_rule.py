@@ -73,7 +73,7 @@ def test_code_is_compiled_for_the_arrays_that_it_gets(name: str, jobs: int, monk
         session.apply(retract={"edge": EDGES[:20]})
 
 
-@pytest.mark.parametrize(("jobs", "pushing"), [(1, "push"), (2, "own"), (2, "share")])
+@pytest.mark.parametrize(("jobs", "pushing"), [(1, "push"), (2, "share")])
 def test_every_way_to_gather_is_in_the_code(jobs: int, pushing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
 
@@ -94,9 +94,11 @@ def test_every_way_to_gather_is_in_the_code(jobs: int, pushing: str, monkeypatch
             session.insert("edge", EDGES)
             session.materialize()
     assert any("end_of_run(" in source and f"{pushing}_gathered(" in source for source in texts)
-    if pushing != "own":
-        assert any("gather_block(" in source and f"{pushing}_gathered(" in source for source in texts)
-        assert any("take_gathered(" in source and f"{pushing}_words(" in source for source in texts)
+    assert any("gather_block(" in source and f"{pushing}_gathered(" in source for source in texts)
+    assert any("take_gathered(" in source and f"{pushing}_words(" in source for source in texts)
+    shared = [source for source in texts if "_sink_cells" in source and " share_" in source]
+    assert bool(shared) is (jobs > 1)
+    assert all("mine_of(" in source or "is_mine(" in source for source in shared)
 
 
 def form_of(argument: object) -> list[object]:

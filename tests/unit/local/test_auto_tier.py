@@ -47,6 +47,20 @@ def test_a_rule_that_takes_long_changes_over_to_compiled_code(monkeypatch: pytes
         assert len(session["path"]) == number * (number + 1) // 2
 
 
+def test_a_rule_that_runs_ahead_changes_over_in_its_first_materialisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "WORTH_LOADING", 0.0)
+    monkeypatch.setattr(tiers.jit, "is_compiled", lambda: True)
+    monkeypatch.setattr(tiers, "is_on_disk", lambda *_: True)
+    monkeypatch.setattr(tiers, "compile_here", lambda *_: None)
+    with (
+        tier("plain"),
+        tidelog.open(TEXT, **AUTO) as session,
+    ):
+        session.insert("edge", CHAIN)
+        assert len(session["path"]) == 40 * 41 // 2
+        assert any(cost.tiers == (Tier.VECTORISED, Tier.PUSH) for cost in session.profile())
+
+
 def test_code_that_cannot_be_compiled_leaves_the_rule_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "WORTH_COMPILING", 0.0)
     monkeypatch.setattr(tiers, "WORTH_LOADING", 0.0)

@@ -18,13 +18,13 @@ from tidelog import Maintenance, Tier
 from tidelog.backends.local import together
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.shares import RowRoom, Share, close_gaps, gather
-from tidelog.backends.local.together import _divide
+from tidelog.backends.local.together import _divide, own_ids
 from tidelog.facts.membership import PairSet
 from tidelog.facts.relation import Relation
 from tidelog.facts.word_rows import WordRun
-from tidelog.kernels.gather import gather_words, own_gathered, take_gathered
+from tidelog.kernels.gather import gather_words, share_gathered, take_gathered
 from tidelog.kernels.jit import kernel
-from tidelog.kernels.shared_push import is_of_part, share_id, share_pair, share_words
+from tidelog.kernels.shared_push import is_mine, share_id, share_pair, share_words
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.planned import planned
 from unit.kernels.forms import CAN_COMPILE, tier
@@ -33,31 +33,35 @@ THREADS = 2
 
 
 @kernel
-def push_pairs(first, second, entries, cells, width, out, waiting, counters, begin):
+def push_pairs(first, second, mine, entries, cells, width, out, waiting, counters, begin):
     for i in range(begin, first.size):
-        if not share_pair(first[i], second[i], entries, cells, width, out, waiting, counters):
+        pair = (first[i], second[i])
+        if is_mine(first[i], mine) and not share_pair(*pair, entries, cells, width, out, waiting, counters, mine):
             return i
     return first.size
 
 
 @kernel
-def push_rows(keys, starts, counts, words, bits, entries, cells, width, out, counters, begin):
+def push_rows(keys, starts, counts, words, bits, mine, entries, cells, width, out, counters, begin):
     for i in range(begin, keys.size):
         key = keys[i]
-        if not share_words(key, words, bits, starts[key], counts[key], entries, cells, width, out, counters):
+        row = (key, words, bits, starts[key], counts[key])
+        if is_mine(key, mine) and not share_words(*row, entries, cells, width, out, counters, mine):
             return i
     return keys.size
 
 
 @kernel
-def push_gathered_rows(keys, starts, counts, words, bits, room, entries, cells, width, out, waiting, counters, begin):
+def push_gathered_rows(
+    keys, starts, counts, words, bits, room, mine, entries, cells, width, out, waiting, counters, begin
+):
     gathered_cells, gathered_words, gathered_bits = room[0], room[1].view(np.int32), room[2]
     for i in range(begin, keys.size):
         key = keys[i]
         size = gather_words(words, bits, starts[key], counts[key], gathered_cells, gathered_words, 0)
         ids = take_gathered(gathered_cells, gathered_words, gathered_bits, size)
         row = (key, gathered_words, gathered_bits, size, ids)
-        if not own_gathered(*row, entries, cells, width, out, waiting, counters, 1):
+        if is_mine(key, mine) and not share_gathered(*row, entries, cells, width, out, waiting, counters, mine):
             return i
     return keys.size
 
@@ -70,41 +74,42 @@ def push_ids(ids, seen, out, counters, begin):
     return ids.size
 
 
-def pair_by_pair(rows: np.ndarray) -> Callable[[Share, int], int]:
+def pair_by_pair(rows: np.ndarray, mine: np.ndarray) -> Callable[[Share, int], int]:
     first, second = (np.ascontiguousarray(rows[:, column]) for column in (0, 1))
-    return lambda share, begin: push_pairs(first, second, *share.arrays(), begin)
+    return lambda share, begin: push_pairs(first, second, mine, *share.arrays(), begin)
 
 
-def key_by_key(rows: np.ndarray) -> Callable[[Share, int], int]:
+def key_by_key(rows: np.ndarray, mine: np.ndarray) -> Callable[[Share, int], int]:
     run = WordRun(0)
     run.fill(np.unique(rows, axis=0))
     keys = np.random.default_rng(int(rows[0, 0])).permutation(run.keys)
 
     def push(share: Share, begin: int) -> int:
         entries, cells, width, out, _, counters = share.arrays()
-        return push_rows(keys, run.starts, run.counts, run.words, run.bits, entries, cells, width, out, counters, begin)
+        words = (run.starts, run.counts, run.words, run.bits)
+        return push_rows(keys, *words, mine, entries, cells, width, out, counters, begin)
 
     return push
 
 
-def gathered_by_key(rows: np.ndarray) -> Callable[[Share, int], int]:
+def gathered_by_key(rows: np.ndarray, mine: np.ndarray) -> Callable[[Share, int], int]:
     run = WordRun(0)
     run.fill(np.unique(rows, axis=0))
     keys = np.random.default_rng(int(rows[0, 0])).permutation(run.keys)
     room = np.zeros((3, int(rows.max()) // 64 + 1), np.int64)
     words = (run.starts, run.counts, run.words, run.bits)
-    return lambda share, begin: push_gathered_rows(keys, *words, room, *share.arrays(), begin)
+    return lambda share, begin: push_gathered_rows(keys, *words, room, mine, *share.arrays(), begin)
 
 
-def id_by_id(rows: np.ndarray) -> Callable[[Share, int], int]:
+def id_by_id(rows: np.ndarray, _mine: np.ndarray) -> Callable[[Share, int], int]:
     ids = np.ascontiguousarray(rows[:, 0])
     return lambda share, begin: push_ids(ids, *share.arrays(), begin)
 
 
 def push_at_once(relation: Relation, pushes: list[Callable[[Share, int], int]], ends: list[int]) -> None:
-    """Pushes with a thread each, as `push_together` does."""
+    """Pushes with a thread each, as a `Crew` does."""
     room = RowRoom(relation)
-    shares = [Share(room, len(pushes)) for _ in pushes]
+    shares = [Share(room) for _ in pushes]
     reached = [0] * len(pushes)
 
     def work(number: int) -> None:
@@ -120,18 +125,20 @@ def push_at_once(relation: Relation, pushes: list[Callable[[Share, int], int]], 
         while reached != ends:
             room.open()
             for share in shares:
-                share.open()
+                share.open(len(pushes))
             list(threads.map(work, range(len(pushes))))
             gather(room, shares)
 
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="what is not compiled is no single step for other threads")
 @pytest.mark.parametrize("ids", [300, 40_000], ids=["bits", "words"])
+@pytest.mark.parametrize("parts", [1, THREADS], ids=["together", "divided"])
 @pytest.mark.parametrize("how", [pair_by_pair, key_by_key, gathered_by_key, id_by_id])
-def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
+def test_what_threads_push_at_once_is_a_set(how: Any, parts: int, ids: int) -> None:
     random = np.random.default_rng(ids)
     known, *given_rows = [random.integers(0, ids, (60_000, 2)).astype(np.int32) for _ in range(1 + THREADS)]
-    given_rows = [np.concatenate([rows, given_rows[0][:30_000]]) for rows in given_rows]
+    others = [given_rows[0][:30_000]] if parts == 1 else list(reversed(given_rows))
+    given_rows = [np.concatenate([rows, *others]) for rows in given_rows]
     width = 1 if how is id_by_id else 2
     relation = Relation(width)
     with tier("compiled"):
@@ -140,7 +147,8 @@ def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
         ends = [
             len(np.unique(rows[:, 0])) if how in (key_by_key, gathered_by_key) else len(rows) for rows in given_rows
         ]
-        push_at_once(relation, [how(rows) for rows in given_rows], ends)
+        pushes = [how(rows, own_ids(number % parts, parts)) for number, rows in enumerate(given_rows)]
+        push_at_once(relation, pushes, ends)
     found = [tuple(row) for row in relation.rows[: relation.count].tolist()]
     assert len(found) == len(set(found))
     assert set(found) == {tuple(row) for row in np.concatenate([known, *given_rows])[:, :width].tolist()}
@@ -148,9 +156,14 @@ def test_what_threads_push_at_once_is_a_set(how: Any, ids: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "is_divided"), [("p(x, z) :- p(x, y), e(y, z).", True), ("p(x, z) :- e(x, y), p(y, z).", False)]
+    ("rule", "worth", "is_divided"),
+    [
+        ("p(x, z) :- p(x, y), e(y, z).", 1_000, True),
+        ("p(x, z) :- e(x, y), p(y, z).", 0, True),
+        ("p(x, z) :- e(x, y), p(y, z).", 1_000, False),
+    ],
 )
-def test_threads_own_first_ids_where_all_rules_of_a_head_keep_them(rule: str, is_divided: bool) -> None:
+def test_threads_own_first_ids_where_rows_have_them_or_much_is_derived(rule: str, worth: int, is_divided: bool) -> None:
     text = f".decl e(x: number, y: number)\n.decl p(x: number, y: number)\np(x, y) :- e(x, y).\n{rule}"
     edges = [(number, (number * 7 + step) % 300) for number in range(300) for step in (1, 2, 5)]
     divided = []
@@ -159,7 +172,7 @@ def test_threads_own_first_ids_where_all_rules_of_a_head_keep_them(rule: str, is
         _divide(rules, rooms, jobs)
         divided.extend(rule.parts for rule in rules)
 
-    shared = patch.multiple(together, _WORTH_SHARING=0, _divide=divide)
+    shared = patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth, _divide=divide)
     with shared, tidelog.open(text, jobs=3, tier=Tier.PUSH, maintenance=Maintenance(modules=False)) as session:
         session.insert("e", edges)
         found = sorted(session["p"].rows())
@@ -198,7 +211,9 @@ def test_what_threads_pushed_before_an_error_is_stored() -> None:
 def test_each_id_belongs_to_one_part() -> None:
     for parts in (1, 2, 3, 8):
         with np.errstate(over="ignore"):
-            owners = [[part for part in range(parts) if is_of_part.python(id_, part, parts)] for id_ in range(2_000)]
+            owners = [
+                [part for part in range(parts) if is_mine.python(id_, own_ids(part, parts))] for id_ in range(2_000)
+            ]
         assert all(len(owner) == 1 for owner in owners)
         sizes = [owners.count([part]) for part in range(parts)]
         assert min(sizes) > 2_000 / parts / 2

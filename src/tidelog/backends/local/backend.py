@@ -24,7 +24,7 @@ from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.tiers import Tiers
-from tidelog.backends.local.together import SharedRule, push_together
+from tidelog.backends.local.together import Crew, SharedRule
 from tidelog.backends.local.translate import survivors, translate
 from tidelog.backends.protocol import Derived, Part, SingleJoin, Tier, Watch, unwatched
 from tidelog.codegen.operands import RowsOf, RunsOf
@@ -66,6 +66,7 @@ class LocalBackend:
         self._bodies: dict[int, tuple[Node, Body, frozenset[str]]] = {}
         self._jobs = jobs
         self._team = Team(jobs)
+        self._crew = Crew(self._team, self._store.relations)
         self._tier = tier
         self._running_ahead = RunningAhead(self._store)
         self._askers = Tiers(self._store, tier, Sharing.ALONE, asking_code_of)
@@ -165,7 +166,7 @@ class LocalBackend:
 
     def _push(self, rules: Sequence[tuple[RulePlan, PushedCode]], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive by their code, and adds the number of rows to `derived`."""
-        catch_up((operand for _, code in rules for operand in code.rule.operands), self._store, self._team.threads)
+        catch_up((operand for _, code in rules for operand in code.rule.operands), self._store, self._team)
         shared: list[SharedRule] = []
         for rule, code in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
@@ -176,13 +177,13 @@ class LocalBackend:
             with self._measured(rule, Tier.PUSH) as measured:
                 if rule.ahead_below and code.rule.start in (RowsOf(rule.head, Version.DELTA), RunsOf(rule.head)):
                     push = partial(self._push_window, code, evaluation)
-                    measured.derived = self._run_ahead(rule, push, watch)
+                    measured.derived = self._run_ahead(rule, push, watch, lambda: False)
                 else:
                     measured.derived = code.run(evaluation, in_batch)
             derived[rule.id] = derived.get(rule.id, 0) + measured.derived
         for some in self._measurable(shared):
             with self._measured(some[0].evaluation.rule, Tier.PUSH) as measured:
-                push_together(some, self._store.relations, self._team)
+                self._crew.push(some)
                 measured.derived = sum(each.derived for each in some)
         for each in shared:
             derived[each.evaluation.rule.id] = derived.get(each.evaluation.rule.id, 0) + each.derived
@@ -211,12 +212,17 @@ class LocalBackend:
 
     def _run_task_ahead(self, task: Task, watch: Watch, derived: dict[int, int]) -> int:
         rule = task.evaluation.rule
-        total = self._run_ahead(rule, partial(self._run_window, task, watch), watch)
+        total = self._run_ahead(
+            rule, partial(self._run_window, task, watch), watch, lambda: self._tiers.code(rule) is not None
+        )
         derived[rule.id] = derived.get(rule.id, 0) + total
         return total
 
-    def _run_ahead(self, rule: RulePlan, derive_from: Callable[[Window], int], watch: Watch) -> int:
-        return self._running_ahead.run(rule, derive_from, path_of(rule, self._body(rule), self._store), watch)
+    def _run_ahead(
+        self, rule: RulePlan, derive_from: Callable[[Window], int], watch: Watch, is_overtaken: Callable[[], bool]
+    ) -> int:
+        path = path_of(rule, self._body(rule), self._store)
+        return self._running_ahead.run(rule, derive_from, path, watch, is_overtaken)
 
     def _run_window(self, task: Task, watch: Watch, window: Window) -> int:
         task.evaluation.window = window

@@ -194,5 +194,10 @@ class ClosedIndex:
         """The matches of each row of `rows`, whose `columns` hold the key."""
         return self._table.neighbours(rows, self._key, columns)
 
+    @property
+    def rows_waiting(self) -> int:
+        """None: the table itself is asked."""
+        return 0
+
     def catch_up(self) -> None:
         """There is nothing to catch up with: the table itself is asked."""

@@ -29,6 +29,9 @@ Positions = npt.NDArray[np.int64]
 _TAIL = 1 << 10
 _MANY = 1 << 20
 
+_MORE_AT_ONCE = 2
+"""Rows that wait for each that is there, from which on all are laid out at once: no block has to move then."""
+
 ROW_NUMBER = -1
 """The column of an index that holds the number of the row."""
 
@@ -125,6 +128,12 @@ class Index:
         seen = (self._generation, self._removals, self._end, self._delta_start)
         return seen == (relation.generation, relation.removed, relation.stored, relation.delta_start)
 
+    @property
+    def rows_waiting(self) -> int:
+        """How many rows it has yet to take in."""
+        relation = self._relation
+        return relation.stored - (self._end if self._generation == relation.generation else 0)
+
     def has_rows(self, rows: Rows) -> Mask:
         """For each row of `rows` whether the relation has it."""
         matches = self.probe(rows, self._key, Version.FULL)
@@ -142,6 +151,9 @@ class Index:
             self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
             return
+        if relation.delta_start - self._end > _MORE_AT_ONCE * self._end > 0:
+            self.forget()
+            self._removals = relation.removed
         appended = self._append(self._end, relation.delta_start)
         if self._olds is not self._counts:
             if appended is None or self._delta_start != self._end:
@@ -230,7 +242,7 @@ class Index:
             groups = self._groups.number(rows, self._key)
             needed = self._groups.count
         else:
-            groups = np.zeros(len(rows), np.int32)
+            groups = np.empty(len(rows), np.int32) if self._key.size else np.zeros(len(rows), np.int32)
             needed = int(take_column(rows, self._key[0], groups)) + 1 if self._key.size else 1
         dead = self._relation.dead(start, end)
         if dead is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import numpy as np
@@ -15,6 +14,7 @@ from tidelog.backends.local.indexes import Index
 from tidelog.backends.local.runs import Runs
 from tidelog.backends.local.sinks import Arrays
 from tidelog.backends.local.store import Store
+from tidelog.backends.local.team import Team
 from tidelog.backends.local.word_index import WordIndex
 from tidelog.codegen.operands import (
     AgedBlocks,
@@ -43,35 +43,48 @@ from tidelog.schema import Kind
 
 AnyIndex: TypeAlias = Index | ClosedIndex | WordIndex | Runs
 
-_MANY = 1 << 13
-"""Rows that are worth a thread."""
+_MANY = 1 << 15
+"""Rows that are worth a thread: handing work over costs as much as some thousand."""
+
+_OWN = (Sink, Gathered, Scratch)
+"""Operands that code writes to."""
 
 Interned = dict[Kind, npt.NDArray[np.int64]]
 """How many words of each kind there are, while generated code counts them."""
 
 
-def catch_up(operands: Iterable[Operand], store: Store, threads: Executor | None = None) -> None:
-    """Brings the indexes up to date that the operands read; threads take one each where there is much to do."""
-    few: dict[int, AnyIndex] = {}
-    many: dict[int, AnyIndex] = {}
-    for operand in operands:
-        match operand:
-            case Blocks(relation, key):
-                index: AnyIndex = store.index(relation, key)
-            case AgedBlocks(relation, column):
-                index = store.index(relation, (column,), is_numbered=True)
-            case Words(relation, column) | ChangedKeys(relation, column):
-                index = store.word_index(relation, column)
-            case RunsOf(relation):
-                index = store.runs(relation)
-            case _:
-                continue
-        some = few if store.rows(relation, Version.DELTA) < _MANY or threads is None else many
-        some[id(index)] = index
-    for index in few.values():
+def catch_up(operands: Iterable[Operand], store: Store, team: Team | None = None) -> None:
+    """Brings the indexes up to date that the operands read; threads share them where several have much to take in."""
+    indexes = {id(index): index for operand in operands if (index := _index_of(operand, store)) is not None}
+    few = [index for index in indexes.values() if index.rows_waiting < _MANY]
+    many = [index for index in indexes.values() if index.rows_waiting >= _MANY]
+    if team is None or team.jobs == 1 or len(many) < 2:
+        _catch_up_all([*few, *many])
+        return
+    shares: list[list[AnyIndex]] = [[] for _ in range(min(team.jobs, len(many)))]
+    for index in sorted(many, key=lambda index: -index.rows_waiting):
+        min(shares, key=lambda share: sum(each.rows_waiting for each in share)).append(index)
+    _catch_up_all(few)
+    team.map(_catch_up_all, shares)
+
+
+def _index_of(operand: Operand, store: Store) -> AnyIndex | None:
+    match operand:
+        case Blocks(relation, key):
+            return store.index(relation, key)
+        case AgedBlocks(relation, column):
+            return store.index(relation, (column,), is_numbered=True)
+        case Words(relation, column) | ChangedKeys(relation, column):
+            return store.word_index(relation, column)
+        case RunsOf(relation):
+            return store.runs(relation)
+        case _:
+            return None
+
+
+def _catch_up_all(indexes: Iterable[AnyIndex]) -> None:
+    for index in indexes:
         index.catch_up()
-    if threads is not None:
-        list(threads.map(lambda index: index.catch_up(), many.values()))
 
 
 def bind(operands: Sequence[Operand], evaluation: Evaluation, lent: Arrays, interned: Interned) -> list[Any]:
@@ -79,6 +92,35 @@ def bind(operands: Sequence[Operand], evaluation: Evaluation, lent: Arrays, inte
     the tables of values change."""
     identify_constants(operands, evaluation.store)
     return [array for operand in operands for array in _arrays(operand, evaluation, lent, interned)]
+
+
+def bind_shared(operands: Sequence[Operand], evaluation: Evaluation) -> list[Arrays | None]:
+    """The arrays that several threads read for each operand, whose constants have ids; None where each thread has its
+    own. They are good until sets change their form or size."""
+    return [None if isinstance(each, _OWN) else _arrays(each, evaluation, (), {}) for each in operands]
+
+
+def bind_own(
+    operands: Sequence[Operand], shared: Sequence[Arrays | None], evaluation: Evaluation, lent: Arrays,
+    scratch: dict[Operand, Arrays],
+) -> list[Any]:  # fmt: skip
+    """The arguments for one thread, the sink among them what it has lent, and room that it keeps in `scratch`."""
+    bound: list[Any] = []
+    for operand, arrays in zip(operands, shared, strict=True):
+        if arrays is not None:
+            bound += arrays
+        elif isinstance(operand, Gathered) and not _is_roomy(operand, scratch, evaluation.store):
+            scratch[operand] = _arrays(operand, evaluation, lent, {})
+            bound += scratch[operand]
+        else:
+            bound += scratch.get(operand) or _arrays(operand, evaluation, lent, {})
+    return bound
+
+
+def _is_roomy(operand: Gathered, scratch: Mapping[Operand, Arrays], store: Store) -> bool:
+    """Whether what is kept for ids that are gathered has a bit for each of them; no bit is set between two calls."""
+    kept = scratch.get(operand)
+    return kept is not None and 64 * np.size(kept[0]) >= store.reach(operand.relation, operand.column)
 
 
 def identify_constants(operands: Iterable[Operand], store: Store) -> None:

@@ -34,14 +34,19 @@ class RunningAhead:
         """Whether there may be rows that a rule has not taken up: the delta has those too that it took up ahead."""
         return not rule.ahead_below or self._first_row(rule) < self._store.relations[rule.head].stored
 
-    def run(self, rule: RulePlan, derive_from: Callable[[Window], int], path: Path | None, watch: Watch) -> int:
+    def run(
+        self, rule: RulePlan, derive_from: Callable[[Window], int], path: Path | None, watch: Watch,
+        is_overtaken: Callable[[], bool],
+    ) -> int:  # fmt: skip
         """Has a rule derive from the delta of its head and from what comes of that; how many rows it derived.
 
-        Along a `path` it goes as long as few rows are new.
+        Along a `path` it goes as long as few rows are new. It stops where it `is_overtaken` by a faster way to run it.
         """
         head = self._store.relations[rule.head]
         begin, end, derived, steps = self._first_row(rule), head.stored, 0, 0
         while begin < end and steps < _STEPS and (not steps or end - begin < rule.ahead_below):
+            if steps and is_overtaken():
+                break
             if path is not None and end - begin < FEW_ROWS:
                 followed = path.follow((begin, end), min(FEW_ROWS, rule.ahead_below), _STEPS - steps)
                 watch(rule, followed.derived)

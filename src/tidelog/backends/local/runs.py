@@ -21,6 +21,11 @@ class Runs:
         self._asked: tuple[int, ...] = ()
         self._sorted: Rows | None = None
 
+    @property
+    def rows_waiting(self) -> int:
+        """How many rows the delta has."""
+        return self._relation.stored - self._relation.delta_start
+
     def catch_up(self) -> None:
         """Takes in what is the delta now, so that threads can read it."""
         self.delta()
@@ -44,8 +49,10 @@ def sorted_into_runs(rows: Rows) -> Rows | None:
     """The same pairs in order of their first ids; None where most rows of an id lie side by side already, or ids are
     so many that sorting costs more than reading."""
     jit.work(rows.shape[0])
-    runs, reach = count_runs(rows)
-    if reach > _MANY_IDS * rows.shape[0]:
+    packed = rows.view(np.int64).reshape(-1)
+    runs, reach = count_runs(packed)
+    if reach > _MANY_IDS * packed.size:
         return None
-    in_order = np.empty_like(rows)
-    return in_order if sort_into_runs(rows, runs, np.zeros(reach + 1, np.int64), in_order) else None
+    in_order = np.empty_like(packed)
+    is_sorted = sort_into_runs(packed, np.empty(runs + 1, np.int64), np.zeros(reach + 1, np.int64), in_order)
+    return in_order.view(np.int32).reshape(-1, 2) if is_sorted else None

@@ -34,6 +34,11 @@ class RowRoom:
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self._lock = Lock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Has what is staged become rows, and knows of no more rows to come than usual."""
+        self.relation.settle()
         self._lacking = _STRETCH
 
     def open(self) -> None:
@@ -53,25 +58,25 @@ class RowRoom:
 
 
 class Share:
-    """What one of `threads` threads pushes to a relation of one or two columns."""
+    """What one of several threads pushes to a relation of one or two columns."""
 
-    def __init__(self, room: RowRoom, threads: int) -> None:
+    def __init__(self, room: RowRoom) -> None:
         self.lacks_room = False
         self.counters = np.zeros(_LINES + COUNTERS + _LINES, np.int64)[_LINES : _LINES + COUNTERS]
         self._room = room
-        self._threads = threads
         self._waiting = np.empty(WAITING_ROOM, np.int64)
         self._written: list[Stretch] = []
         self._stretch: Stretch = (0, 0)
         self._first_used = 0
 
-    def open(self) -> None:
-        """Takes its part of what is free in the set, and room for rows."""
+    def open(self, threads: int) -> None:
+        """Takes its part of what is free in the set, which so many threads share, and room for rows."""
         self.lacks_room = False
+        self.counters[:] = 0
         self._stretch = self._room.take(0) or (0, 0)
         held = self._room.relation.membership
         if isinstance(held, PairSet):
-            self._first_used = self.counters[USED] = held.used + held.free - held.free // self._threads
+            self._first_used = self.counters[USED] = held.used + held.free - held.free // threads
 
     def arrays(self) -> Arrays:
         """Arrays to push to."""

@@ -4,25 +4,29 @@ Rows that a rule reads do not change in a round, and the sets of the heads are s
 beside any other, and threads are called together once for a round. Whenever a set has no room, all of them stop until
 it has.
 
-Where all rules of a head keep the first id of the rows that they start from, each thread has its part of these ids and
-looks at all rows for them: no other thread writes where it does.
+Where much more is derived than read, or each row to start from has the first id of what follows from it, the first ids
+of a head are divided between the threads, and each goes through all rows for its own: no other writes where it does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from tidelog.backends.local.evaluation import Evaluation
-from tidelog.backends.local.operands import bind, identify_constants
+from tidelog.backends.local.operands import bind_own, bind_shared, identify_constants
 from tidelog.backends.local.pushing import PushedCode, Vectorised
 from tidelog.backends.local.shares import RowRoom, Share, gather
+from tidelog.backends.local.sinks import Arrays
 from tidelog.backends.local.team import Team
-from tidelog.facts.membership import PairSet
+from tidelog.codegen.operands import Operand
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
 
@@ -31,6 +35,9 @@ _WORTH_SHARING = 1 << 15
 
 _LEAST = 1 << 14
 """Rows to start from and to be derived in one piece: a call costs as much as some thousand."""
+
+_WORTH_DIVIDING = 32
+"""Rows derived for each that several threads must read and join, from which on they do so."""
 
 _SHARE = 4
 """A thread takes this part of what would be its own, if the work that is left were shared out evenly."""
@@ -51,6 +58,7 @@ class SharedRule:
     given: list[int] = field(default_factory=lambda: [0])
     derived: int = 0
     failed: list[int] = field(default_factory=list)
+    arrays: Sequence[Arrays | None] = ()
 
     @property
     def work(self) -> float:
@@ -68,27 +76,52 @@ class Piece:
     end: int
 
 
-def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation], team: Team) -> None:
-    """Stages what the rules derive, and notes in each how many rows, known ones included."""
-    jobs = team.jobs if sum(rule.total * rule.work for rule in rules) > _WORTH_SHARING else 1
-    rooms = {name: RowRoom(relations[name]) for name in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
-    for room in rooms.values():
-        room.relation.settle()
+class Crew:
+    """The threads of a team, and what they keep from round to round: where they push to, and room to gather ids."""
+
+    def __init__(self, team: Team, relations: Mapping[str, Relation]) -> None:
+        self._team = team
+        self._relations = relations
+        self._rooms: dict[str, RowRoom] = {}
+        self._workers = [_Worker(number) for number in range(team.jobs)]
+
+    def push(self, rules: Sequence[SharedRule]) -> None:
+        """Stages what the rules derive, and notes in each how many rows, known ones included."""
+        jobs = self._team.jobs if sum(rule.total * rule.work for rule in rules) > _WORTH_SHARING else 1
+        rooms = {head: self._room(head) for head in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
+        if jobs > 1:
+            _divide(rules, rooms, jobs)
+        _push(rules, rooms, self._workers[:jobs], self._team)
+
+    def _room(self, head: str) -> RowRoom:
+        """The room behind the rows of a relation, which a share of each worker takes from."""
+        relation = self._relations[head]
+        known = self._rooms.get(head)
+        if known is None or known.relation is not relation:
+            known = self._rooms[head] = RowRoom(relation)
+            for worker in self._workers:
+                worker.shares[head] = Share(known)
+        known.begin()
+        return known
+
+
+def _push(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], workers: Sequence[_Worker], team: Team) -> None:
     for rule in rules:
         identify_constants(rule.code.rule.operands, rule.evaluation.store)
-    if jobs > 1:
-        _divide(rules, rooms, jobs)
-    queue = _Queue(rules, jobs)
-    workers = [_Worker(number, {name: Share(room, jobs) for name, room in rooms.items()}) for number in range(jobs)]
+    for worker in workers:
+        worker.begin()
+    queue = _Queue(rules, len(workers))
     work = partial(_push_pieces, queue=queue)
     # What is not compiled is no single step for other threads: then one share is run after the other.
     run_all = team.map if jit.is_compiled() else map
     has_ended = False
     while not has_ended:
+        for rule in rules:
+            rule.arrays = bind_shared(rule.code.rule.operands, rule.evaluation)
         for name, room in rooms.items():
             room.open()
             for worker in workers:
-                worker.shares[name].open()
+                worker.shares[name].open(len(workers))
         try:
             has_ended = all(list(run_all(work, workers)))
         finally:
@@ -99,26 +132,39 @@ def push_together(rules: Sequence[SharedRule], relations: Mapping[str, Relation]
     for rule in rules:
         rule.derived += sum(worker.derived[id(rule)] for worker in workers if id(rule) in worker.derived)
         rule.code.fan_out = rule.derived / max(1, rule.total)
-        for row in rule.failed:
+        for row in dict.fromkeys(rule.failed):
             rule.in_batch(row, row + 1)
 
 
-def _divide(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], jobs: int) -> None:
-    """Divides the ids of heads that have a bit for each pair, if all rules keep the first id."""
-    for head, room in rooms.items():
+def _divide(rules: Sequence[SharedRule], heads: Iterable[str], jobs: int) -> None:
+    """Divides the ids of heads of pairs for which much more is derived than read."""
+    for head in heads:
         of_head = [rule for rule in rules if rule.evaluation.rule.head == head]
-        held = room.relation.membership
-        if isinstance(held, PairSet) and held.is_bits and all(rule.code.rule.keeps_first for rule in of_head):
+        read_again = sum(rule.total for rule in of_head if not rule.code.rule.keeps_first)
+        derived = sum(rule.total * rule.code.fan_out for rule in of_head)
+        if all(rule.code.rule.is_divided for rule in of_head) and derived > _WORTH_DIVIDING * read_again:
             for rule in of_head:
                 rule.parts, rule.given = jobs, [0] * jobs
 
 
-class _Worker:
-    """What one thread has: a share of each head, and the piece at which it had to stop."""
+@cache
+def own_ids(part: int, parts: int) -> npt.NDArray[np.int64]:
+    """Bits of the ids that belong to one of so many threads, for each kind of words (see `shared_push`)."""
+    owners = (np.arange(parts)[:, None] + np.arange(8)) % parts
+    return np.where(owners == part, 0xFF, 0).astype(np.uint8).view("<i8").reshape(-1)
 
-    def __init__(self, number: int, shares: dict[str, Share]) -> None:
+
+class _Worker:
+    """What one thread has: a share of each head, room to gather ids, and the piece at which it had to stop."""
+
+    def __init__(self, number: int) -> None:
         self.number = number
-        self.shares = shares
+        self.shares: dict[str, Share] = {}
+        self.scratch: dict[Operand, Arrays] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets what it has derived."""
         self.left: Piece | None = None
         self.derived: dict[int, int] = {}
 
@@ -131,32 +177,32 @@ def _push_pieces(worker: _Worker, queue: _Queue) -> bool:
             worker.left = piece
             share = worker.shares[piece.rule.evaluation.rule.head]
             if arguments[0] is not piece.rule:
-                arguments = (piece.rule, _bound(piece.rule, share))
+                arguments = (piece.rule, _bound(piece.rule, share, worker))
             while piece.begin < piece.end:
                 _push_on(piece, share, arguments[1], worker)
                 if piece.begin < piece.end and share.lacks_room:
                     if not share.make_row_room():
                         queue.pause()
                         return False
-                    arguments = (piece.rule, _bound(piece.rule, share))
+                    arguments = (piece.rule, _bound(piece.rule, share, worker))
         worker.left = None
-        for share in worker.shares.values():
-            share.settle()
+        for head in queue.heads:
+            worker.shares[head].settle()
     except BaseException:
         queue.stop()
         raise
     return True
 
 
-def _bound(rule: SharedRule, share: Share) -> list[Any]:
-    return bind(rule.code.rule.operands, rule.evaluation, share.arrays(), rule.code.interned)
+def _bound(rule: SharedRule, share: Share, worker: _Worker) -> list[Any]:
+    return bind_own(rule.code.rule.operands, rule.arrays, rule.evaluation, share.arrays(), worker.scratch)
 
 
 def _push_on(piece: Piece, share: Share, arguments: Iterable[Any], worker: _Worker) -> None:
     """Pushes what follows from the rows of a piece, up to where it has to stop."""
     rule = piece.rule
-    parts = (piece.part, rule.parts) if rule.code.rule.keeps_first else ()
-    reached = int(rule.code.kernel(*arguments, piece.begin, piece.end, *parts))
+    mine = (own_ids(piece.part, rule.parts),) if rule.code.rule.is_divided else ()
+    reached = int(rule.code.kernel(*arguments, piece.begin, piece.end, *mine))
     derived = share.derived()
     worker.derived[id(rule)] = worker.derived.get(id(rule), 0) + derived
     rule.evaluation.watch(rule.evaluation.rule, derived)
@@ -175,6 +221,7 @@ class _Queue:
         self._rules = [list(reversed(rules)) for _ in range(jobs)]
         self._left = sum(rule.total * rule.parts * rule.work for rule in rules)
         self._jobs = jobs
+        self.heads = frozenset(rule.evaluation.rule.head for rule in rules)
         self._is_paused = False
         self._lock = Lock()
 
@@ -201,7 +248,7 @@ class _Queue:
             return None
 
     def _size(self, rule: SharedRule) -> int:
-        if self._jobs == 1:
+        if self._jobs == 1 or rule.parts > 1:
             return rule.code.chunk
         fair = max(self._left / (_SHARE * self._jobs), _LEAST) / rule.work
         return max(1, min(rule.code.chunk, int(fair)))

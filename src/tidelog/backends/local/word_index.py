@@ -24,6 +24,12 @@ class WordIndex:
         self._end = self._delta_start = self._removals = 0
         self._generation = self._relation.generation
 
+    @property
+    def rows_waiting(self) -> int:
+        """How many rows it has yet to take in."""
+        relation = self._relation
+        return relation.stored - (self._end if self._generation == relation.generation else 0)
+
     def catch_up(self) -> None:
         """Takes in the rows stored since the last look, which of them are the delta, and what was removed."""
         relation = self._relation
