@@ -32,7 +32,7 @@ soak: $(DEVELOPMENT)  ## random changes of random programs until Ctrl-C; what fa
 	PYTHONPATH=tests $(BIN)/python -m soak
 
 faults: $(DEVELOPMENT)  ## drivers and executors of Spark killed, many times and in every kind of stage
-	TIDELOG_KILLS=50 $(BIN)/python -m pytest -s $(wildcard tests/spark/test_faults_[dew]*.py)
+	TIDELOG_KILLS=50 $(BIN)/python -m pytest -s -o faulthandler_timeout=0 $(wildcard tests/spark/test_faults_[dew]*.py)
 
 check: $(DEVELOPMENT)  ## style, types and the direction of imports
 	$(BIN)/ruff check $(CODE) examples

@@ -116,6 +116,7 @@ class PairSet:
         self._bits: npt.NDArray[np.uint8] | None = None
         self._stride = 0
         self._ranges = [0, 0]
+        self._outgrown = [-1, -1]
 
     @property
     def room(self) -> int:
@@ -149,16 +150,15 @@ class PairSet:
         self._used = used
         if self._bits is None:
             self._note_ranges(rows)
-            if self._bits_pay(self._used):
-                self._turn_into_bits()
+            self._become_bits_if_they_pay()
 
     def make_room(self) -> None:
         """Makes the arrays reach further."""
         if self._bits is None:
             self._grow_words()
         else:
-            # Only when the ids are seen that it must reach to, it can be bits again.
             self._turn_into_words()
+            self._outgrown = [*self._ranges]
 
     def add(self, rows: Rows, out: Rows, found: int) -> int:
         keys = rows.view(np.int64).reshape(-1)
@@ -172,8 +172,8 @@ class PairSet:
         else:
             found = self._add_words(keys, packed, found)
         self.count += found - before
-        if self._bits is None and self._bits_pay(self._used):
-            self._turn_into_bits()
+        if self._bits is None:
+            self._become_bits_if_they_pay()
         return found
 
     def contains(self, rows: Rows) -> Mask:
@@ -246,6 +246,11 @@ class PairSet:
         bits = self._bits
         if bits is not None and (self._ranges[1] > 8 * self._stride or self._ranges[0] * self._stride > bits.size):
             self._turn_into_words()
+
+    def _become_bits_if_they_pay(self) -> None:
+        # Bits that did not reach far enough would not do so now: ids must be seen first that lie further out.
+        if self._ranges != self._outgrown and self._bits_pay(self._used):
+            self._turn_into_bits()
 
     def _bits_pay(self, used: int) -> bool:
         size = self._ranges[0] * ((self._ranges[1] + 7) // 8)

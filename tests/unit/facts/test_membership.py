@@ -143,6 +143,19 @@ def test_pairs_pushed_into_bits_are_kept_when_these_reach_further():
     assert held.is_bits
 
 
+def test_bits_that_did_not_reach_far_enough_come_back_only_with_ids_further_out():
+    held = PairSet()
+    pairs = rows_array([(one, other) for one in range(100) for other in range(40)], 2)
+    room = np.empty((len(pairs) + 1, 2), np.int32)
+    held.add(pairs, room, 0)
+    held.make_room()
+    held.take(pairs[:0], held.used)
+    held.add(pairs, room, 0)
+    assert not held.is_bits  # else whoever pushes the pair that they did not reach would never be done
+    held.add(rows_array([(200, 200)], 2), room, 0)
+    assert held.is_bits
+
+
 @widths
 def test_an_empty_batch_changes_nothing(width):
     checked = Checked(width)
