@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from tidelog.facts.buffers import SIZE, borrow, give_back
 from tidelog.kernels.bit_set import contains_bits, contains_ids, insert_bits, insert_ids, remove_bits, unknown_bits
-from tidelog.kernels.row_table import enter_rows, find_rows, move_rows, number_rows, remove_rows
+from tidelog.kernels.row_table import EMPTY, enter_rows, find_rows, move_rows, number_rows, remove_rows
 from tidelog.kernels.rows import largest_of_pairs
 from tidelog.kernels.word_set import (
-    EMPTY,
     contains_words,
     gather_words,
     insert_words,
@@ -407,6 +406,4 @@ def chosen(rows: Rows, mask: Mask) -> Rows:
 
 def _free_entries(count: int) -> Keys:
     """A table of that many free entries."""
-    entries = np.zeros(2 * count, np.int64)
-    entries[::2] = EMPTY
-    return entries
+    return np.zeros(2 * count, np.int64)

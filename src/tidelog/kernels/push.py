@@ -15,7 +15,7 @@ import numpy as np
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import inlined, kernel, lowest_bit, prefetch
 from tidelog.kernels.row_table import find_rows, number_rows
-from tidelog.kernels.word_set import EMPTY, insert_words, most_taken
+from tidelog.kernels.word_set import EMPTY, MARK, insert_words, most_taken
 
 FOUND, USED, WAITING, DERIVED, ROWS, ENTRIES = 0, 1, 2, 3, 4, 5
 COUNTERS = 6
@@ -51,7 +51,7 @@ def push_words(first, words, bits, begin, count, entries, cells, width, out, cou
         for at in range(begin, begin + count):
             if not bits[at]:
                 continue  # its ids were removed
-            key = np.int64(first) | (np.int64(words[at]) << 38)
+            key = np.int64(first) | (np.int64(words[at]) << 38) | MARK
             place = np.int64(mix(np.uint64(key)) >> np.uint64(1)) & mask
             while entries[2 * place] != key:
                 if entries[2 * place] == EMPTY:
@@ -86,7 +86,7 @@ def _held_word(first, word, entries, cells, width):
         place = np.int64(first) * width + word
         return cells[place] if word < width and place < cells.size else np.int64(0)
     # A free entry has no bits.
-    return entries[_place_of(np.int64(first) | (np.int64(word) << 38), entries) + 1]
+    return entries[_place_of(np.int64(first) | (np.int64(word) << 38) | MARK, entries) + 1]
 
 
 @inlined

@@ -12,53 +12,64 @@ _SHORTER = 2
 _AHEAD = 8
 """How many runs before its turn the place of a run is brought near."""
 
+_NEIGHBOURS = 4
+"""Of so many bits are the numbers of ids whose places are within two lines of the cache."""
+
 
 @kernel
-def count_runs(packed):
-    """How many runs of pairs, each one number with the first id in its low half, have the same first id, and one more
-    than the largest of these."""
+def find_runs(packed, begins):
+    """Writes the number of the first pair of each run, and one number more. Returns how many runs there are, and one
+    more than the largest first id.
+
+    A run is of pairs, each one number with the first id in its low half, with the same first id.
+    """
     runs = reach = 0
     before = np.int64(-1)
     for i in range(packed.size):
         first = packed[i] & 0xFFFFFFFF
-        if first != before:
-            runs += 1
-            reach = max(reach, first + 1)
-            before = first
+        begins[runs] = i
+        runs += first != before
+        reach = max(reach, first + 1)
+        before = first
     return runs, reach
 
 
 @kernel
-def sort_into_runs(packed, begins, places, out):
-    """Writes pairs to `out` in order of their first id, run by run; False where that would be not many fewer runs.
+def sort_into_runs(packed, begins, part, parts, own, places, out):
+    """Writes the pairs of one part of so many, a power of two, to `out` in order of their first id, run by run, behind
+    those of lower parts; False where that would be not many fewer runs: then they are written as they came, or not at
+    all if they are all pairs.
 
-    `begins` has room for the number of each run's first pair and one more, `places` a zero for each id and one more.
+    `begins` are the numbers of the first pair of each run, and behind the last; `own` has room for as many. `places`
+    has a zero for each id and one more. Neighbouring ids belong to one part, because they share lines of the cache.
     """
-    different = runs = 0
-    before = np.int64(-1)
-    for i in range(packed.size):
-        first = packed[i] & 0xFFFFFFFF
-        if first != before:
-            different += places[first + 1] == 0
-            begins[runs] = i
-            runs += 1
-            before = first
-        places[first + 1] += 1
-    if runs < _SHORTER * different:
+    runs = low = 0
+    for run in range(begins.size - 1):
+        owner = ((packed[begins[run]] & 0xFFFFFFFF) >> _NEIGHBOURS) & (parts - 1)
+        own[runs] = run
+        runs += owner == part
+        low += (begins[run + 1] - begins[run]) * (owner < part)
+    different = 0
+    for i in range(runs):
+        first = packed[begins[own[i]]] & 0xFFFFFFFF
+        different += places[first + 1] == 0
+        places[first + 1] += begins[own[i] + 1] - begins[own[i]]
+    is_worth_it = runs >= _SHORTER * different
+    if not is_worth_it and parts == 1:
         return False
-    begins[runs] = packed.size
+    places[0] = low
     for i in range(1, places.size):
         places[i] += places[i - 1]
-    for run in range(runs):
-        if run + _AHEAD < runs:
-            prefetch(out, places[packed[begins[run + _AHEAD]] & 0xFFFFFFFF])
-        first = packed[begins[run]] & 0xFFFFFFFF
-        place = places[first]
-        for i in range(begins[run], begins[run + 1]):
-            out[place] = packed[i]
+    for i in range(runs):
+        if i + _AHEAD < runs:
+            prefetch(out, places[packed[begins[own[i + _AHEAD]]] & 0xFFFFFFFF])
+        first = packed[begins[own[i]]] & 0xFFFFFFFF
+        place = places[first] if is_worth_it else low
+        for at in range(begins[own[i]], begins[own[i] + 1]):
+            out[place] = packed[at]
             place += 1
-        places[first] = place
-    return True
+        places[first] = low = place
+    return is_worth_it
 
 
 @inlined

@@ -13,7 +13,7 @@ import numpy as np
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import fetch_or, inlined, kernel, prefetch, swap_if
 from tidelog.kernels.push import DERIVED, FOUND, USED, WAITING, has_room, lacks, write_pairs
-from tidelog.kernels.word_set import EMPTY, WORD, most_taken
+from tidelog.kernels.word_set import EMPTY, MARK, most_taken, word_of
 
 _BLOCK = 128
 
@@ -60,7 +60,7 @@ def share_words(first, words, bits, begin, count, entries, cells, width, out, co
         for at in range(begin, begin + count):
             if not bits[at]:
                 continue  # its ids were removed
-            key = np.int64(first) | (np.int64(words[at]) << 38)
+            key = np.int64(first) | (np.int64(words[at]) << 38) | MARK
             place = _taken_entry(key, _first_place(key, entries.size), entries, counters)
             held = entries[place + 1]
             new = bits[at] & ~held
@@ -115,11 +115,11 @@ def settle_shared_pairs(entries, out, waiting, counters):
     while reached < count and counters[USED] + _BLOCK <= limit:
         size = min(_BLOCK, count - reached)
         for i in range(size):
-            places[i] = _first_place(waiting[reached + i] & WORD, entries.size)
+            places[i] = _first_place(word_of(waiting[reached + i]), entries.size)
             prefetch(entries, 2 * places[i])
         for i in range(size):
             key = waiting[reached + i]
-            place = _taken_entry(key & WORD, places[i], entries, counters)
+            place = _taken_entry(word_of(key), places[i], entries, counters)
             bit = np.int64(1) << ((key >> 32) & 63)
             if entries[place + 1] & bit == 0 and fetch_or(entries, place + 1, bit) & bit == 0:
                 out[found] = key

@@ -16,30 +16,41 @@ from tidelog.kernels.jit import inlined, kernel, prefetch
 _AHEAD = 8
 """How many keys before its turn the row of a key is brought near."""
 
+_NEIGHBOURS = 4
+"""Of so many bits are the numbers of keys within a line of the cache."""
+
 
 @kernel
-def pack_pairs(pairs, key, packed):
-    """Writes pairs as numbers with the id in column `key` in the high half."""
+def pack_pairs(pairs, key, low_bits, part, parts, packed):
+    """Writes the pairs of one part of so many, a power of two, as numbers: the id in column `key` above `low_bits` of
+    the other one. Returns how many. Neighbouring keys belong to one part, because they share lines of the cache."""
+    found = 0
     for i in range(pairs.shape[0]):
-        packed[i] = (np.int64(pairs[i, key]) << 32) | np.int64(pairs[i, 1 - key])
+        if (pairs[i, key] >> _NEIGHBOURS) & (parts - 1) == part:
+            packed[found] = (np.int64(pairs[i, key]) << low_bits) | np.int64(pairs[i, 1 - key])
+            found += 1
+    return found
 
 
 @kernel
-def lay_out_words(packed, keys, starts, counts, sizes, words, bits):
-    """Writes the words of `packed`, ascending pairs with the key in the high half, and their keys; how many keys."""
-    found = at = 0
+def lay_out_words(packed, low_bits, first_place, keys, starts, counts, sizes, words, bits):
+    """Writes the words of `packed` from a place on, and their keys; how many keys. Pairs are in order of key and word,
+    each with the key above `low_bits`."""
+    found = 0
+    at = first_place
+    last_word = (np.int64(1) << (low_bits - 6)) - 1
     i = 0
     while i < packed.size:
-        key = packed[i] >> 32
+        key = packed[i] >> low_bits
         first, begin = i, at
-        while i < packed.size and packed[i] >> 32 == key:
+        while i < packed.size and packed[i] >> low_bits == key:
             # Neither key nor word changes within these 64 ids.
             head = packed[i] >> 6
             held = np.int64(0)
             while i < packed.size and packed[i] >> 6 == head:
                 held |= np.int64(1) << (packed[i] & 63)
                 i += 1
-            words[at] = head & 0x3FFFFFF
+            words[at] = head & last_word
             bits[at] = held
             at += 1
         keys[found] = key
@@ -53,11 +64,11 @@ def lay_out_words(packed, keys, starts, counts, sizes, words, bits):
 @kernel
 def merge_words(
     keys, first, from_starts, from_counts, from_sizes, from_words, from_bits,
-    starts, counts, rooms, sizes, words, bits, left, tail,
+    starts, counts, rooms, sizes, words, bits, left, tail, limit,
 ):  # fmt: skip
     """Adds the rows of these keys, from number `first` on, to others. Returns (number of the key reached, new tail).
 
-    It stops early where a row must move and `words` is too short.
+    It stops early where a row must move and there is no room for it below `limit`.
     """
     for number in range(first, keys.size):
         key = keys[number]
@@ -74,7 +85,7 @@ def merge_words(
                 left[size] = words[place]
             else:
                 place = tail
-                if tail + (1 << size) > words.size:
+                if tail + (1 << size) > limit:
                     return number, tail
                 tail += 1 << size
             _move_words(starts[key], counts[key], place, words, bits)

@@ -1,7 +1,8 @@
 """A set of pairs of ids that keeps 64 neighbouring second ids in one word: small and quick where ids lie close.
 
 A pair is packed into 64 bits, the second id in the high half. An entry is two numbers side by side: the key of the word
-(a pair whose second id has its low six bits cleared, EMPTY for a free entry) and its bits, none for a free entry.
+(a pair whose second id has MARK instead of its low six bits, so that no key is 0) and its bits. Both are 0 in a free
+entry: a new table takes no memory before it is written to.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import numpy as np
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import inlined, kernel, lowest_bit, prefetch
 
-EMPTY = -1
-WORD = ~(63 << 32)
+EMPTY = 0
+MARK = 1 << 32
+_WORD = ~(63 << 32)
 _BLOCK = 128
 
 
@@ -21,6 +23,12 @@ def most_taken(entries):
     """Of so many entries, how many may be taken before the table should grow: with more than five in eight, most words
     are looked for in several places."""
     return entries // 2 + entries // 8
+
+
+@inlined
+def word_of(key):
+    """The key of the word that a pair is in."""
+    return (key & _WORD) | MARK
 
 
 @kernel
@@ -39,7 +47,7 @@ def insert_words(entries, used, keys, start, out, found):
         _find_places(entries, keys, at, size, places)
         for i in range(size):
             key = keys[at + i]
-            word = key & WORD
+            word = word_of(key)
             place = places[i]
             while entries[2 * place] != word:
                 if entries[2 * place] == EMPTY:
@@ -105,7 +113,7 @@ def words_without(entries, others, out):
                     place = (place + 1) & mask
             left = entries[i + 1] & ~others[2 * place + 1]
             while left:
-                out[found] = word | (np.int64(lowest_bit(left)) << 32)
+                out[found] = (word ^ MARK) | (np.int64(lowest_bit(left)) << 32)
                 found += 1
                 left &= left - 1
     return found
@@ -116,7 +124,7 @@ def remove_words(entries, keys):
     """Takes `keys` out of the set. A word stays where it is, also without bits."""
     mask = entries.size // 2 - 1
     for i in range(keys.size):
-        word = keys[i] & WORD
+        word = word_of(keys[i])
         place = _place_of(word, mask)
         while entries[2 * place] != word and entries[2 * place] != EMPTY:
             place = (place + 1) & mask
@@ -143,7 +151,7 @@ def gather_words(cells, width, entries):
     used = 0
     for i in range(cells.size):
         if cells[i]:
-            word = (i // width) | ((i % width) << 38)
+            word = (i // width) | ((i % width) << 38) | MARK
             place = _place_of(word, mask)
             while entries[2 * place] != EMPTY:
                 place = (place + 1) & mask
@@ -173,7 +181,7 @@ def _find_places(entries, keys, at, size, places):
     before = np.int64(EMPTY)
     place = np.int64(0)
     for i in range(size):
-        word = keys[at + i] & WORD
+        word = word_of(keys[at + i])
         if word != before:
             place = _place_of(word, mask)
             prefetch(entries, 2 * place)
@@ -185,7 +193,7 @@ def _find_places(entries, keys, at, size, places):
 def _holds(entries, key, place):
     """Whether the set has `key`, which is looked for from `place` on. A free entry has no bits."""
     mask = entries.size // 2 - 1
-    word = key & WORD
+    word = word_of(key)
     while entries[2 * place] != word:
         if entries[2 * place] == EMPTY:
             break

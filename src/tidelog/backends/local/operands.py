@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import numpy as np
@@ -43,8 +43,11 @@ from tidelog.schema import Kind
 
 AnyIndex: TypeAlias = Index | ClosedIndex | WordIndex | Runs
 
-_MANY = 1 << 15
-"""Rows that are worth a thread: handing work over costs as much as some thousand."""
+_MANY = 1 << 14
+"""Rows to be taken in that are worth another thread: handing work over costs as much as some thousand."""
+
+_SOME = 1 << 10
+"""Rows that are worth to be handed over beside others."""
 
 _OWN = (Sink, Gathered, Scratch)
 """Operands that code writes to."""
@@ -54,18 +57,24 @@ Interned = dict[Kind, npt.NDArray[np.int64]]
 
 
 def catch_up(operands: Iterable[Operand], store: Store, team: Team | None = None) -> None:
-    """Brings the indexes up to date that the operands read; threads share them where several have much to take in."""
+    """Brings the indexes up to date that the operands read; threads share the work where there is much."""
     indexes = {id(index): index for operand in operands if (index := _index_of(operand, store)) is not None}
-    few = [index for index in indexes.values() if index.rows_waiting < _MANY]
-    many = [index for index in indexes.values() if index.rows_waiting >= _MANY]
-    if team is None or team.jobs == 1 or len(many) < 2:
-        _catch_up_all([*few, *many])
+    waiting = sorted(indexes.values(), key=lambda index: -index.rows_waiting)
+    many = [index for index in waiting if index.rows_waiting >= _SOME]
+    if team is None or team.jobs == 1 or sum(index.rows_waiting for index in many) < _MANY:
+        many = []
+    for index in waiting[len(many) :]:
+        index.catch_up()
+    if team is None or not many:
         return
-    shares: list[list[AnyIndex]] = [[] for _ in range(min(team.jobs, len(many)))]
-    for index in sorted(many, key=lambda index: -index.rows_waiting):
-        min(shares, key=lambda share: sum(each.rows_waiting for each in share)).append(index)
-    _catch_up_all(few)
-    team.map(_catch_up_all, shares)
+    divided = [index for index in many if isinstance(index, WordIndex | Runs) and index.rows_waiting >= _MANY]
+    # What one thread does alone comes first, so that all end at about the same time.
+    tasks: list[Callable[[], None]] = [index.catch_up for index in many if index not in divided]
+    for index in divided:
+        tasks += index.shares(team.parts)
+    team.do_all(tasks)
+    for index in divided:
+        index.end()
 
 
 def _index_of(operand: Operand, store: Store) -> AnyIndex | None:
@@ -80,11 +89,6 @@ def _index_of(operand: Operand, store: Store) -> AnyIndex | None:
             return store.runs(relation)
         case _:
             return None
-
-
-def _catch_up_all(indexes: Iterable[AnyIndex]) -> None:
-    for index in indexes:
-        index.catch_up()
 
 
 def bind(operands: Sequence[Operand], evaluation: Evaluation, lent: Arrays, interned: Interned) -> list[Any]:

@@ -113,6 +113,22 @@ class Team:
             wait(promised)
         return [made, *(each.result() for each in promised)]
 
+    @property
+    def parts(self) -> int:
+        """Parts into which keys are divided between the threads, a power of two."""
+        return 1 << (self.jobs.bit_length() - 1)
+
+    def do_all(self, tasks: Sequence[Callable[[], None]]) -> None:
+        """Does all tasks; each thread takes the next one once it is done with another."""
+        waiting = iter(tasks)  # giving out the next item is one step for all threads
+
+        def do_next(_: int) -> None:
+            for task in waiting:
+                task()
+
+        if tasks:
+            self.map(do_next, range(min(self.jobs, len(tasks))))
+
     def forget(self) -> None:
         """Drops what is known about bodies, because they are translated anew."""
         self._habits.clear()
