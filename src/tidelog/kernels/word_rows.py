@@ -26,9 +26,8 @@ def pack_pairs(pairs, key, low_bits, part, parts, packed):
     the other one. Returns how many. Neighbouring keys belong to one part, because they share lines of the cache."""
     found = 0
     for i in range(pairs.shape[0]):
-        if (pairs[i, key] >> _NEIGHBOURS) & (parts - 1) == part:
-            packed[found] = (np.int64(pairs[i, key]) << low_bits) | np.int64(pairs[i, 1 - key])
-            found += 1
+        packed[found] = (np.int64(pairs[i, key]) << low_bits) | np.int64(pairs[i, 1 - key])
+        found += (pairs[i, key] >> _NEIGHBOURS) & (parts - 1) == part
     return found
 
 
