@@ -20,7 +20,7 @@ from replay import apply_step, expected_history, replay
 from strategies import Sample, programs
 from test_cases import is_expected
 from tidelog import Maintenance, Tier
-from tidelog.backends.local import pushing, shares, sinks, together
+from tidelog.backends.local import operands, pushing, shares, sinks, together
 from tidelog.errors import EvaluationError
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import PairSet
@@ -35,8 +35,11 @@ PUSH = Variant("push", {"tier": Tier.PUSH, "maintenance": Maintenance(modules=Fa
 
 @pytest.fixture(autouse=True)
 def plain_kernels() -> Iterator[None]:
-    """Kernels are plain Python, and arrays so short that generated code often has to stop and go on."""
-    with tier("plain"), mock.patch.multiple(sinks, _ROOM=1, WAITING_ROOM=2), mock.patch.object(pushing, "_FEW", 1):
+    """Kernels are plain Python, and arrays so short that generated code often has to stop and go on; where there are
+    threads, they share the work on indexes."""
+    short = mock.patch.multiple(sinks, _ROOM=1, WAITING_ROOM=2)
+    shared = mock.patch.multiple(operands, _MANY=1, _SOME=1)
+    with tier("plain"), short, shared, mock.patch.object(pushing, "_FEW", 1):
         yield
 
 
