@@ -1,7 +1,7 @@
 """Production rules that fire in sets, cycle after cycle in one call: match, choose, act, until none is firable.
 
-What it cannot do (a number out of range, a state whose number comes again, too little room) it says, before the cycle in
-which that occurs has changed anything.
+It stops where it cannot go on. Then what it did so far is good, and it may be called again with more room; or, after
+BEYOND (a number out of range, a state whose number has come again), all of it is of no use.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ from tidelog.kernels.firing_tables import (
     TRIGGER_SIGN,
     TRIGGERS,
     TRIGGERS_END,
-    TRY,
     USED,
     WENT,
     WIDTH,
@@ -70,7 +69,7 @@ _SEED = np.uint64(0xD6E8FEB86659FD93)
 @kernel
 def fire(
     memory, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules, matters, acted_on,
-    registers, cursors, row, given, emitted, log, fired, state, most_steps, most_cycles, most_rows,
+    registers, cursors, row, given, log, fired, state, most_steps, most_cycles, most_rows,
 ):  # fmt: skip
     """Why it stops: FINISHED when no rule is firable; `log` has what came and went, `fired` the rule of each cycle."""
     for i in range(acted_on.size):
@@ -87,7 +86,7 @@ def fire(
                 continue
             status = _try(
                 memory, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules,
-                matters, acted_on, registers, cursors, row, given, emitted, log, state, rule,
+                matters, acted_on, registers, cursors, row, given, log, state, rule,
             )  # fmt: skip
             if status != FINISHED:
                 return status
@@ -127,10 +126,9 @@ def _note_try(rules, state, rule, cancels):
 @lean
 def _try(
     memory, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules, matters, acted_on,
-    registers, cursors, row, given, emitted, log, state, rule,
+    registers, cursors, row, given, log, state, rule,
 ):  # fmt: skip
     """Notes what a rule asks for behind the relations that it acts on; FINISHED, or why that cannot be done."""
-    state[TRY] += 1
     for i in range(acted_on.size):
         forget_rows(memory, relations, indexes, operands, relations[acted_on[i], ASKED])
     changes = _changes_to_look_at(relations, plans, alternatives, rules, matters, log, state, rule)
@@ -143,7 +141,7 @@ def _try(
                 if relations[plans[plan, PLAN_START], LIVING] < relations[plans[best, PLAN_START], LIVING]:
                     best = plan
             status = follow_plan(
-                memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, emitted, state,
+                memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state,
                 plans[best, PLAN_STEP],
             )  # fmt: skip
             if status != FINISHED:
@@ -159,7 +157,7 @@ def _try(
         for trigger in range(first, rules[rule, TRIGGERS_END]):
             if triggers[trigger, TRIGGER_RELATION] == relation and triggers[trigger, TRIGGER_SIGN] == sign:
                 status = follow_plan(
-                    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, emitted, state,
+                    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state,
                     plans[triggers[trigger, TRIGGER_PLAN], PLAN_STEP],
                 )  # fmt: skip
                 if status != FINISHED:
@@ -167,7 +165,7 @@ def _try(
         at += 2 + width
     return _ask_who_else(
         memory, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row, given,
-        emitted, state, rule,
+        state, rule,
     )  # fmt: skip
 
 
@@ -199,7 +197,7 @@ def _changes_to_look_at(relations, plans, alternatives, rules, matters, log, sta
 
 @lean
 def _ask_who_else(
-    memory, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row, given, emitted,
+    memory, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row, given,
     state, rule,
 ):  # fmt: skip
     """Asks of each fact that a rule inserts or deletes, where it may do both, whether it does."""
@@ -214,7 +212,7 @@ def _ask_who_else(
             for c in range(width):
                 given[c] = memory[at + c]
             status = follow_plan(
-                memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, emitted, state,
+                memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state,
                 plans[plan, PLAN_STEP],
             )  # fmt: skip
             if status != FINISHED:

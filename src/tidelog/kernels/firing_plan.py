@@ -15,14 +15,15 @@ from tidelog.kernels.firing_tables import (
     BEYOND,
     CALCULATE,
     CAME,
+    CHANGES,
     COMPARE,
     COMPARED,
     COMPARED_END,
     COPY,
     COUNT,
+    CYCLES,
     DIVIDE,
     DOES,
-    EMIT,
     EQUAL,
     FINISHED,
     FIRST,
@@ -34,6 +35,7 @@ from tidelog.kernels.firing_tables import (
     GROUP_END,
     HEAD_COLUMNS,
     HEAD_CONTESTED,
+    HEAD_LEVEL,
     HEAD_RELATION,
     HEAD_SIGN,
     INDEXED,
@@ -44,8 +46,9 @@ from tidelog.kernels.firing_tables import (
     LINKS,
     LIVES,
     MASK,
+    MORE_STEPS,
     MOST_ASKED,
-    MOST_FOLLOWED,
+    MOST_STEPS,
     MUCH,
     MULTIPLY,
     NEGATE,
@@ -53,7 +56,6 @@ from tidelog.kernels.firing_tables import (
     NOT_EQUAL,
     PRESENT,
     PROBE,
-    REMAINDER,
     ROOM,
     ROWS,
     SCAN,
@@ -66,7 +68,6 @@ from tidelog.kernels.firing_tables import (
     TAKEN,
     THIRD,
     TOTAL,
-    TRY,
     USED,
     WIDTH,
     add_row,
@@ -84,27 +85,34 @@ _SAFE_FACTOR = 2**31
 
 @lean
 def follow_plan(
-    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, emitted, state, first
+    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state, first
 ):  # fmt: skip
     """FINISHED when what all instances ask for is noted; else why that could not be done."""
     at = first
     is_new = True
     count = 0
+    most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] - state[STEPS]
+    lowest = first  # of the steps that have gone on to another row since heads were looked at
     status = FINISHED
     while at >= 0:
         count += 1
-        if count > state[MOST_FOLLOWED]:
+        if count > most:
             status = MUCH
             break
         does = steps[at, DOES]
         goes_on = True
-        if is_new and (does == PROBE or does == PRESENT or does == ABSENT) and indexes[steps[at, FIRST], MASK] < 0:
-            if not make_index(memory, relations, indexes, operands, state, steps[at, FIRST]):
-                status = NO_MEMORY
-                break
-        if does == PROBE or does == SCAN:
+        is_lookup = does in (PROBE, PRESENT, ABSENT)
+        if (
+            is_lookup
+            and indexes[steps[at, FIRST], MASK] < 0
+            and not make_index(memory, relations, indexes, operands, state, steps[at, FIRST])
+        ):
+            status = NO_MEMORY
+            break
+        if does in (PROBE, SCAN):
             goes_on = _next_row(memory, relations, indexes, steps, operands, registers, cursors, at, is_new)
-        elif does == PRESENT or does == ABSENT:
+            lowest = min(lowest, at)
+        elif is_lookup:
             goes_on = _has_row(memory, relations, indexes, steps, operands, registers, at) == (does == PRESENT)
         elif does == COMPARE:
             left, right = registers[steps[at, SECOND]], registers[steps[at, THIRD]]
@@ -134,12 +142,14 @@ def follow_plan(
             goes_on = _takes_given(steps, operands, registers, given, at)
         else:
             for head in range(steps[at, FIRST], steps[at, SECOND]):
-                status = _ask(memory, relations, indexes, operands, heads, registers, row, emitted, state, head)
-                if status != FINISHED:
-                    break
+                if heads[head, HEAD_LEVEL] >= lowest:
+                    status = _ask(memory, relations, indexes, operands, heads, registers, row, state, head)
+                    if status != FINISHED:
+                        break
             if status != FINISHED or steps[at, THIRD]:
                 break
             goes_on = False
+            lowest = at
         if goes_on:
             at += 1
             is_new = True
@@ -277,19 +287,12 @@ def _takes_given(steps, operands, registers, given, at):
 
 
 @inlined
-def _ask(memory, relations, indexes, operands, heads, registers, row, emitted, state, head):
+def _ask(memory, relations, indexes, operands, heads, registers, row, state, head):
     """Notes what a head asks for, unless it is so already and nobody asks for the opposite; FINISHED, or why not."""
     relation, sign = heads[head, HEAD_RELATION], heads[head, HEAD_SIGN]
     width = relations[relation, WIDTH]
-    is_same = emitted[head, 0] == state[TRY]
     for c in range(width):
         row[c] = registers[operands[heads[head, HEAD_COLUMNS] + c]]
-        is_same = is_same and row[c] == emitted[head, c + 1]
-    if is_same:
-        return FINISHED
-    emitted[head, 0] = state[TRY]
-    for c in range(width):
-        emitted[head, c + 1] = row[c]
     if not heads[head, HEAD_CONTESTED]:
         is_stored = find_row(memory, relations, indexes, relation, row) >= 0
         if is_stored == (sign == CAME):
@@ -302,7 +305,7 @@ def _ask(memory, relations, indexes, operands, heads, registers, row, emitted, s
         return FINISHED
     room = relations[asked, ROOM]
     if relations[asked, USED] == room:
-        if room >= state[MOST_ASKED]:
+        if room >= state[MOST_ASKED] and room > 2 * state[CHANGES]:
             return MUCH
         if not make_room(memory, relations, indexes, operands, state, asked, 4 * room):
             return NO_MEMORY

@@ -16,15 +16,16 @@ from tidelog.kernels.jit import inlined, lean
 # states of places begin, the first free place, its indexes, the relation for what is asked of it, changes so far
 WIDTH, STRIDE, LIVING, USED, ROOM, ROWS, STATES, FREE, INDEXES, INDEXES_END, ASKED, HAVE_COME, HAVE_GONE = range(13)
 RELATION_COLUMNS = 13
-# of an index: its relation, where its key is among the operands, columns of the key, where the first rows of lists begin,
-# where for each row the next and the previous one, the number of lists less one (NONE: nobody has asked yet)
+# of an index: its relation, where its key is among the operands, columns of the key, where the first rows of lists
+# begin, where for each row the next and the previous one, the number of lists less one (NONE: nobody has asked yet)
 INDEXED, KEY, KEYS, HEADS, LINKS, MASK = range(6)
 INDEX_COLUMNS = 6
 # of a step: what it does, the step to go back to, what it needs; keys, then columns to take and to compare
 DOES, BACK, FIRST, SECOND, THIRD, FOURTH, KEY_AT, TAKEN, COMPARED, COMPARED_END = range(10)
 STEP_COLUMNS = 10
-# of a head
-HEAD_RELATION, HEAD_SIGN, HEAD_COLUMNS, HEAD_CONTESTED = range(4)
+# of a head; `HEAD_LEVEL` is the last step whose rows it depends on
+HEAD_RELATION, HEAD_SIGN, HEAD_COLUMNS, HEAD_CONTESTED, HEAD_LEVEL = range(5)
+HEAD_COLUMNS_OF_TABLE = 5
 # of a plan: its first step, the relation whose rows it starts from (NONE: no rows)
 PLAN_STEP, PLAN_START = range(2)
 # of a trigger: a plan that looks at what came or went
@@ -32,10 +33,10 @@ TRIGGER_RELATION, TRIGGER_SIGN, TRIGGER_PLAN = range(3)
 # of a rule; `SINCE` is the place in the log that it has seen (NONE: it has to look at all)
 ALTERNATIVES, ALTERNATIVES_END, TRIGGERS, TRIGGERS_END, ASKING, ASKING_END, SINCE = range(7)
 RULE_COLUMNS = 7
-# of the state of the run; so many rows of one relation may be asked for at once, and so many steps of a plan followed
-TAIL, LOGGED, CHANGES, CYCLES, ROWS_CAME, AGE, MOST_AGE, SUM, STEPS, TRY, WORDS_NEEDED, MOST_ASKED, MOST_FOLLOWED = (
-    range(13)
-)
+# of the state of the run; so many rows of one relation may be asked for at once, so many steps followed, and more of
+# them with each cycle
+TAIL, LOGGED, CHANGES, CYCLES, ROWS_CAME, AGE, MOST_AGE, SUM, STEPS, WORDS_NEEDED = range(10)
+MOST_ASKED, MOST_STEPS, MORE_STEPS = 10, 11, 12
 STATE = 13
 
 NONE = -1

@@ -53,8 +53,8 @@ def run_rules(
     """What the production rules of `checked` do to the facts `given`, in `backend`, which is empty.
 
     `derived` gives what follows from these by ordinary rules, where somebody has that already.
-    `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer. Where
-    nobody says so, one kernel runs the cycles if it can, and keeps none; else COSMA chooses.
+    `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer. If
+    nobody says so, one kernel runs the cycles where it can, and keeps none; else COSMA chooses.
     Raises OscillationError when they come back to a state, LimitError at a limit; `limits.rounds` counts cycles.
     """
     if checked.semantics is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +15,7 @@ from tidelog.language.syntax_tree import Atom, ComparisonOperator, Negation, Sem
 from tidelog.plan.planned import PROGRAMS_KEPT, Same
 from tidelog.plan.retention.expressions import body_expression
 from tidelog.production.at_once.literals import Beyond, Body, Part, checked_term, plain
-from tidelog.production.at_once.steps import Plan, Tables
+from tidelog.production.at_once.steps import Plan, Sense, Tables
 from tidelog.production.semantics import in_order
 from tidelog.schema import Kind, Schema, Value
 
@@ -31,7 +31,8 @@ class EncodedRules:
 
     `relations` are the schemas of what the tables number, those that rules act on first: so many are `acted_on`.
     `matters` says of each rule and each relation that is acted on whether rows that come and that go matter: 1, or NONE
-    where an aggregate reads them, so that all has to be looked at. `constants` are the registers that have values of the text.
+    where an aggregate reads them, so that all has to be looked at. `constants` are the registers that have values of
+    the text.
     """
 
     order: tuple[ProductionRule, ...]
@@ -50,6 +51,8 @@ class EncodedRules:
     asking: Table
     rules: Table
     matters: Table
+    spare: list[tuple[Table, Table]] = field(default_factory=list)
+    """The memory and the log of a run that is over, for the next one: to get pages from the system takes a while."""
 
 
 def encoded(checked: CheckedProgram) -> EncodedRules | None:
@@ -102,7 +105,7 @@ class Encoding:
             index_rows,
             _array(tables.steps, table.STEP_COLUMNS),
             np.array(tables.operands or [0], np.int64),
-            _array(self._heads, 4),
+            _array(self._heads, table.HEAD_COLUMNS_OF_TABLE),
             _array(self._plans, 2),
             _array(self._alternatives, 2),
             _array(self._triggers, 3),
@@ -143,9 +146,10 @@ class Encoding:
             parts = Body(rule, number, self._checked.schemas).parts
             atoms = [part for part in parts if isinstance(part, Atom)]
             begin = len(self._plans)
-            for start in atoms or [None]:
+            starts: Sequence[Atom | None] = atoms or [None]
+            for start in starts:
                 plan = Plan(self._tables)
-                plan.take_parts(parts, is_bag=False, start=start)
+                plan.take_parts(parts, Sense.SET, start=start)
                 self._end(plan, rule.heads, contested, start)
             self._alternatives.append([begin, len(self._plans)])
             for part in parts:
@@ -155,8 +159,8 @@ class Encoding:
             for relation in body_expression(body).grouped & {*self._acted_on}:
                 column = 2 * self._tables.relation(relation)
                 self._matters[place, column : column + 2] = table.NONE
-        for relation, sign, _ in self._triggers[triggers:]:
-            at = place, 2 * relation + sign - table.CAME
+        for acted_on, sign, _ in self._triggers[triggers:]:
+            at = place, 2 * acted_on + sign - table.CAME
             self._matters[at] = self._matters[at] or 1
         ends = len(self._alternatives), len(self._triggers), len(self._asking)
         return [alternatives, ends[0], triggers, ends[1], asking, ends[2], table.NONE]
@@ -168,18 +172,18 @@ class Encoding:
             return
         plan = Plan(self._tables)
         plan.take_given(atom.arguments, self._checked.schemas[atom.relation].kinds)
-        plan.take_parts(parts, is_bag=False)
+        plan.take_parts(parts, Sense.SET)
         number = self._end(plan, rule.heads, contested, None)
         sign = table.WENT if isinstance(part, Negation) else table.CAME
         self._triggers.append([self._tables.relation(atom.relation), sign, number])
 
     def _undone(self, head: SignedHead, parts: Sequence[Part], contested: set[str]) -> None:
-        """The plan from a fact to whether a head asks for it: when it was undone, or others may ask for the opposite."""
+        """The plan from a fact to whether a head asks for it: it was undone, or others may ask for the opposite."""
         kinds = self._checked.schemas[head.atom.relation].kinds
         plan = Plan(self._tables)
         terms = [plain(term) for term in head.atom.arguments]
         left = plan.take_given(terms, kinds)
-        plan.take_parts(parts, is_bag=False)
+        plan.take_parts(parts, Sense.SET)
         for register, term in left:
             plan.compare(ComparisonOperator.EQUAL, register, plan.value(checked_term(term), Kind.NUMBER))
         number = self._end(plan, [head], contested, None, is_enough=True)
@@ -206,7 +210,8 @@ class Encoding:
             ]
             relation = self._tables.relation(head.atom.relation)
             columns = self._tables.refer(values)
-            rows.append([relation, _SIGNS[head.sign], columns, int(head.atom.relation in contested)])
+            is_contested = int(head.atom.relation in contested)
+            rows.append([relation, _SIGNS[head.sign], columns, is_contested, plan.level(values)])
         begin = len(self._heads)
         self._heads += rows
         plan.step(table.EMIT, begin, len(self._heads), int(is_enough))

@@ -99,13 +99,14 @@ class Body:
         yield replace(atom, arguments=tuple(arguments))
 
     def _comparison_parts(self, literal: Comparison) -> Iterator[Part]:
-        left, right, groups = plain(literal.left), plain(literal.right), []
+        left, right = plain(literal.left), plain(literal.right)
         if literal.operator is ComparisonOperator.EQUAL and isinstance(right, Variable):
             left, right = right, left
         if literal.operator is ComparisonOperator.EQUAL and isinstance(left, Variable) and isinstance(right, Aggregate):
             yield self._group(left.name, right)
             return
-        sides = []
+        groups: list[Group] = []
+        sides: list[Term] = []
         for side in (left, right):
             if isinstance(side, Aggregate):
                 name = self._fresh()

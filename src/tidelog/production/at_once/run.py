@@ -7,6 +7,7 @@ or go on where it ended.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import monotonic
 
 import numpy as np
@@ -24,30 +25,33 @@ from tidelog.plan.nodes import Version
 from tidelog.production.at_once.encoding import EncodedRules
 from tidelog.production.at_once.logged import LoggedCycles
 from tidelog.production.at_once.words import Words, ids_of_words, word_of, words_of_ids
+from tidelog.production.ids import ids_of
 from tidelog.production.report import CycleUsage, check_cycles
 
 MOST_FACTS = 1 << 16
 """Facts that are copied into the tables of a kernel: more of them are likely to be joined many at a time."""
 
 MOST_ASKED = 1 << 12
-"""Rows of one relation that a rule may ask for at once. More of them are quicker to join many at a time, and then it
-does not matter what a cycle costs by itself."""
+"""Rows of one relation that a rule may ask for at once, or twice as many as have come and gone so far. More of them are
+quicker to join many at a time, if that is seen early: others look at everything again, before they go on."""
 
-MOST_FOLLOWED = 1 << 20
-"""Steps of one plan from which on the same holds."""
+MOST_STEPS, MORE_STEPS = 1 << 17, 1 << 15
+"""Steps that may be followed, and how many more with each cycle. Where rules look at more than that to do as much, it
+pays to retain joins."""
 
 _LEAST_ROOM = 64
-_SPARE_WORDS = 1 << 18
-_LOG_WORDS = 1 << 18
+_SPARE_WORDS = 1 << 20
+_LOG_WORDS = 1 << 19
 _CYCLES = 1 << 10
+_KEPT_WORDS = 1 << 22
 
 _STEPS_AT_ONCE = 1 << 24
 """Steps after which limits of time and memory are looked at: about a fifth of a second."""
 
 
 def run_at_once(encoded: EncodedRules, backend: InProcess, limits: Limits) -> LoggedCycles | None:
-    """What the rules do to the facts of `backend`, which stay as they are, until no rule is firable or there is too much
-    to do at once; None where others have to find out from the start."""
+    """What the rules do to the facts of `backend`, which stay as they are, until none is firable or too much is to be
+    done at once; None where others have to find out from the start."""
     statistics = backend.statistics()
     counts = [statistics.rows(schema.relation, Version.FULL) for schema in encoded.relations]
     if sum(counts) > MOST_FACTS:
@@ -78,20 +82,20 @@ class Run:
         self._cursors = np.zeros(len(encoded.steps), np.int64)
         widest = 1 + max(schema.arity for schema in encoded.relations)
         self._row, self._given = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
-        self._emitted = np.zeros((len(encoded.heads), widest), np.int64)
-        self._log = np.empty(_LOG_WORDS, np.int64)
         self._fired = np.empty((_CYCLES, 2), np.int64)
         self._state = np.zeros(table.STATE, np.int64)
-        self._state[[table.MOST_AGE, table.MOST_ASKED, table.MOST_FOLLOWED]] = 1, MOST_ASKED, MOST_FOLLOWED
+        self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
+        self._state[[table.MOST_STEPS, table.MORE_STEPS]] = MOST_STEPS, MORE_STEPS
         rooms = [_room_for(count) for count in (*counts, *[0] * encoded.acted_on)]
         words = [room * self._words_of_place(relation) for relation, room in enumerate(rooms)]
-        self._memory = np.empty(_SPARE_WORDS + 2 * sum(words), np.int64)
+        memory, self._log = _spare_of(encoded)
+        self._memory = memory if memory.size > sum(words) else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64)
         for relation, room in enumerate(rooms):
             self._make_room(relation, room)
         for relation, schema in enumerate(encoded.relations):
             if counts[relation]:
                 jit.work(counts[relation])
-                rows = words_of_ids(backend.facts(schema.relation).rows, schema.kinds, self._values)
+                rows = words_of_ids(ids_of(backend.facts(schema.relation)), schema.kinds, self._values)
                 take_rows(self._memory, self._relations, self._indexes, encoded.operands, relation, rows)
 
     @property
@@ -107,7 +111,7 @@ class Run:
     @property
     def last_rule(self) -> ProductionRule:
         """The rule that fired last."""
-        return self._encoded.order[self._fired[self.cycles - 1, 0]]
+        return self._encoded.order[int(self._fired[self.cycles - 1, 0])]
 
     def go_on(self, limits: Limits) -> int:
         """Fires for a while; why it stopped. Where room was missing, there is more now."""
@@ -115,11 +119,11 @@ class Run:
         stopped = fire(
             self._memory, self._relations, self._indexes, encoded.steps, encoded.operands, encoded.heads,
             encoded.plans, encoded.alternatives, encoded.triggers, encoded.asking, self._rules, encoded.matters,
-            self._acted_on, self._registers, self._cursors, self._row, self._given, self._emitted, self._log,
+            self._acted_on, self._registers, self._cursors, self._row, self._given, self._log,
             self._fired, state, state[table.STEPS] + _STEPS_AT_ONCE, limits.rounds, limits.rows,
         )  # fmt: skip
         if stopped == table.NO_MEMORY:
-            size = 2 * self._memory.size + int(state[table.WORDS_NEEDED])
+            size = 4 * self._memory.size + int(state[table.WORDS_NEEDED])
             self._memory = _longer(self._memory, int(state[table.TAIL]), size)
         elif stopped == table.NO_LOG:
             self._log = _longer(self._log, int(state[table.LOGGED]), 4 * self._log.size)
@@ -133,6 +137,8 @@ class Run:
             if self._relations[relation, table.HAVE_COME] + self._relations[relation, table.HAVE_GONE]:
                 nets[self._encoded.relations[relation].relation] = self._net(relation)
         log, fired = self._log[: self._state[table.LOGGED]].copy(), self._fired[: self.cycles].copy()
+        if self._memory.size + self._log.size <= _KEPT_WORDS and not self._encoded.spare:
+            self._encoded.spare.append((self._memory, self._log))
         return LoggedCycles(self._encoded, self._values, is_over, self.began, self.rows_came, nets, log, fired)
 
     def _net(self, relation: int) -> Net:
@@ -151,8 +157,9 @@ class Run:
     def _net_changes(self, relation: int, most: int) -> Words:
         """The rows of a relation that came or went in all, with that sign behind them."""
         asked, room = int(self._relations[relation, table.ASKED]), _room_for(most)
-        # Nothing but what is asked for is looked up any more: it gets a memory of its own.
-        self._memory = np.empty(room * self._words_of_place(asked), np.int64)
+        # Nothing but what is asked for is looked up any more: it gets all of the memory.
+        if room * self._words_of_place(asked) > self._memory.size:
+            self._memory = np.empty(room * self._words_of_place(asked), np.int64)
         self._state[table.TAIL] = self._relations[asked, table.USED] = 0
         self._make_room(asked, room)
         out = np.empty((most, self._relations[asked, table.STRIDE]), np.int64)
@@ -174,6 +181,13 @@ class Run:
 
 def _room_for(rows: int) -> int:
     return 1 << (max(_LEAST_ROOM, rows) - 1).bit_length()
+
+
+def _spare_of(encoded: EncodedRules) -> tuple[Words, Words]:
+    """The memory and the log of a run that is over, or new ones; threads may ask at once."""
+    with suppress(IndexError):
+        return encoded.spare.pop()
+    return np.empty(0, np.int64), np.empty(_LOG_WORDS, np.int64)
 
 
 def _longer(array: Words, used: int, size: int) -> Words:

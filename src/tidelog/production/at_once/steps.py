@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from tidelog.kernels import firing_tables as table
 from tidelog.language.syntax_tree import (
@@ -45,6 +46,14 @@ _AGGREGATES = {
     AggregateFunction.MIN: table.LEAST,
     AggregateFunction.MAX: table.GREATEST,
 }
+
+
+class Sense(Enum):
+    """What rows are for: in a SET, it counts whether there is one; in a BAG, the body of an aggregate, each counts."""
+
+    SET = "set"
+    BAG = "bag"
+
 
 Bound = dict[str, int]
 """The register of each variable that has a value."""
@@ -97,11 +106,16 @@ class Plan:
         self.bound: Bound = {}
         self.first = len(tables.steps)
         self._last = table.NONE
+        self._levels: dict[int, int] = {}
 
     def step(self, does: int, *numbers: int) -> int:
         """Writes a step that is gone back from to the last one that has rows to offer; its number."""
         self.tables.steps.append([does, self._last, *numbers, *[0] * (table.STEP_COLUMNS - 2 - len(numbers))])
         return len(self.tables.steps) - 1
+
+    def level(self, registers: Iterable[int]) -> int:
+        """The last step whose rows the values of registers depend on; the first one of the plan if none does."""
+        return max((self._levels.get(register, self.first) for register in registers), default=self.first)
 
     def take_given(self, terms: Sequence[Term], kinds: Sequence[Kind]) -> list[tuple[int, Term]]:
         """The first step of a plan that starts from one row: takes its variables. Returns what is left to compare, when
@@ -126,14 +140,14 @@ class Plan:
         self.step(table.GIVEN, 0, 0, 0, 0, 0, begin, *ends)
         return left
 
-    def take_parts(self, parts: Sequence[Part], is_bag: bool, start: Atom | None = None) -> None:
-        """Writes a step for each part, the atom `start` first. In a bag, each row counts."""
+    def take_parts(self, parts: Sequence[Part], sense: Sense, start: Atom | None = None) -> None:
+        """Writes a step for each part, the atom `start` first."""
         waiting = list(parts)
         if start is not None:
             waiting = [part for part in waiting if part is not start]
-            self._take_atom(start, is_bag)
+            self._take_atom(start, sense)
         while waiting:
-            chosen = next((part for part in waiting if self._is_test(part, is_bag)), None)
+            chosen = next((part for part in waiting if self._is_test(part, sense)), None)
             chosen = chosen or next((part for part in waiting if self._is_ready_group(part)), None)
             if chosen is None:
                 atoms = [part for part in waiting if isinstance(part, Atom)]
@@ -141,7 +155,7 @@ class Plan:
                     raise Beyond
                 chosen = max(atoms, key=self._known_columns)
             waiting = [part for part in waiting if part is not chosen]
-            self._take(chosen, is_bag)
+            self._take(chosen, sense)
 
     def value(self, term: Term, kind: Kind) -> int:
         """The register with the value of a term, after the steps that compute it."""
@@ -153,6 +167,7 @@ class Plan:
             case Call(function=function, arguments=arguments):
                 values = [self.value(argument, Kind.NUMBER) for argument in arguments]
                 result = self.tables.register()
+                self._levels[result] = self.level(values)
                 self.step(table.CALCULATE, result, values[0], values[-1], _FUNCTIONS[function])
                 return result
             case _:
@@ -162,7 +177,7 @@ class Plan:
         """Writes the step that compares two registers."""
         self.step(table.COMPARE, _OPERATORS[operator], left, right)
 
-    def _is_test(self, part: Part, is_bag: bool) -> bool:
+    def _is_test(self, part: Part, sense: Sense) -> bool:
         """Whether a part offers one row at most."""
         match part:
             case Comparison(operator=operator, left=left, right=right):
@@ -173,7 +188,7 @@ class Plan:
                 return names_in(atom.arguments) <= self.bound.keys()
             case Atom(arguments=arguments):
                 is_whole = all(isinstance(term, Variable | Constant) for term in arguments)
-                return names_in(arguments) <= self.bound.keys() and (is_whole or not is_bag)
+                return names_in(arguments) <= self.bound.keys() and (is_whole or sense is Sense.SET)
             case Group():
                 return False
 
@@ -186,17 +201,17 @@ class Plan:
             for term in atom.arguments
         )
 
-    def _take(self, part: Part, is_bag: bool) -> None:
+    def _take(self, part: Part, sense: Sense) -> None:
         match part:
             case Comparison():
                 self._take_comparison(part)
             case Negation(atom=atom):
                 self._look_up(atom, table.ABSENT)
             case Atom():
-                if self._is_test(part, is_bag):
+                if self._is_test(part, sense):
                     self._look_up(part, table.PRESENT)
                 else:
-                    self._take_atom(part, is_bag)
+                    self._take_atom(part, sense)
             case Group():
                 self._take_group(part)
 
@@ -206,6 +221,7 @@ class Plan:
             if isinstance(side, Variable) and side.name not in self.bound:
                 value = self.value(other, part.kind)
                 self.bound[side.name] = self.tables.register()
+                self._levels[self.bound[side.name]] = self.level([value])
                 self.step(table.COPY, self.bound[side.name], value)
                 return
         left, right = self.value(part.left, part.kind), self.value(part.right, part.kind)
@@ -227,9 +243,9 @@ class Plan:
         key, at = self._key_of(atom)
         self.tables.index(atom.relation, key, self.step(does, 0, 0, 0, 0, at))
 
-    def _take_atom(self, atom: Atom, is_bag: bool) -> None:
+    def _take_atom(self, atom: Atom, sense: Sense) -> None:
         """Writes the step that offers the rows of an atom, one after the other."""
-        if self._is_test(atom, is_bag):
+        if self._is_test(atom, sense):
             self._look_up(atom, table.PRESENT)
             return
         key, at = self._key_of(atom)
@@ -251,18 +267,20 @@ class Plan:
         else:
             step = self.step(table.SCAN, self.tables.relation(atom.relation), 0, 0, 0, 0, begin, *ends)
         self.bound |= new
+        self._levels |= dict.fromkeys(new.values(), step)
         self._last = step
 
     def _take_group(self, part: Group) -> None:
         """Writes the steps of an aggregate: those of its body are gone through, then it has a value."""
         is_known = part.name in self.bound
         result, total = self.tables.register(), self.tables.register(2)
+        self._levels[result] = self.level(self.bound[name] for name in part.outer)
         group = self.step(table.GROUP, _AGGREGATES[part.function], result, total)
         before, bound = self._last, dict(self.bound)
         self._last = group
         # A variable of the body that occurs nowhere else has values of its own there.
         self.bound = {name: self.bound[name] for name in part.outer}
-        self.take_parts(part.body, is_bag=True)
+        self.take_parts(part.body, Sense.BAG)
         value = 0 if part.target is None else self.value(part.target, Kind.NUMBER)
         end = self.step(table.GROUP_END, group, value)
         self.tables.steps[group][table.FOURTH] = end
