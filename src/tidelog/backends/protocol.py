@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.values import Values
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan
 from tidelog.plan.statistics import Statistics
 from tidelog.schema import Schema
@@ -233,6 +234,11 @@ class SingleJoin:
 @runtime_checkable
 class InProcess(Backend, Protocol):
     """A backend that has its facts in this process, as rows of ids."""
+
+    @property
+    def values(self) -> Values:
+        """The values of ids."""
+        ...
 
     def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[Facts, ...]:
         """The different rows of each part of what the plans derive, as `collect`; nothing where they derive nothing."""

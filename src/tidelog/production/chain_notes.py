@@ -5,11 +5,14 @@ Most runs are never asked for a chain. So facts are kept as ids, and turned into
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tidelog.backends.protocol import Backend, Facts
 from tidelog.facts.chain import Chains
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Rows
 from tidelog.language.syntax_tree import Sign
+from tidelog.maintain.journal import Net
 from tidelog.production.ids import ids_of
 
 
@@ -24,6 +27,13 @@ class ChainNotes:
     def note(self, cycle: int, relation: str, sign: Sign, facts: Facts, asking: tuple[str, ...]) -> None:
         """Takes facts that came or went in a cycle, and the names of the rules that asked for that."""
         self._noted.append((cycle, relation, sign, ids_of(facts), asking))
+
+    def note_nets(self, cycle: int, nets: Mapping[str, Net], asking: tuple[str, ...]) -> None:
+        """Takes all that came and went in a cycle, of which the same rules asked for everything."""
+        for relation, net in nets.items():
+            for sign, facts in ((Sign.INSERT, net.came), (Sign.DELETE, net.went)):
+                if len(facts):
+                    self.note(cycle, relation, sign, facts, asking)
 
     def chains(self) -> Chains:
         """The chains of all that was noted."""

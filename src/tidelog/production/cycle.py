@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from time import monotonic
 from typing import TypeAlias
 
@@ -16,18 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.protocol import Backend, Facts, OwnRows
+from tidelog.backends.protocol import Backend, Facts, InProcess, OwnRows
 from tidelog.errors import OscillationError, UsageError
+from tidelog.facts.chain import Chains
 from tidelog.facts.fact_set import FactSet
+from tidelog.kernels import jit
 from tidelog.language.syntax_tree import Semantics, Sign
 from tidelog.maintain.journal import Net
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
 from tidelog.plan.retention.network import Retention
+from tidelog.production.at_once.encoding import encoded
+from tidelog.production.at_once.logged import LoggedCycles
+from tidelog.production.at_once.run import run_at_once
 from tidelog.production.chain_notes import ChainNotes
 from tidelog.production.ids import ids_of
 from tidelog.production.network.network import Network
-from tidelog.production.prepared import prepared
+from tidelog.production.prepared import Prepared, prepared
 from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.rule_plans import Match, RuleMatches
@@ -39,7 +45,7 @@ def run_rules(
     backend: Backend,
     given: Mapping[str, OwnRows],
     *,
-    retention: Retention = Retention.COSMA,
+    retention: Retention | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     on_firing: OnFiring | None = None,
     derived: Callable[[str], Facts] | None = None,
@@ -47,12 +53,61 @@ def run_rules(
     """What the production rules of `checked` do to the facts `given`, in `backend`, which is empty.
 
     `derived` gives what follows from these by ordinary rules, where somebody has that already.
-    `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer.
+    `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer. If
+    nobody says so, one kernel runs the cycles where it can, and keeps none; else COSMA chooses.
     Raises OscillationError when they come back to a state, LimitError at a limit; `limits.rounds` counts cycles.
     """
     if checked.semantics is None:
         raise UsageError("the program has no production rules to run: it has no .production")
-    return Cycle(checked, backend, given, retention, limits, on_firing, derived).run()
+    made = prepared(checked, retention or Retention.COSMA)
+    followers = loaded(made, backend, given, limits, derived)
+    before = None
+    if retention is None and on_firing is None and followers is None and jit.is_compiled():
+        rules = encoded(checked)
+        before = run_at_once(rules, backend, limits) if rules is not None and isinstance(backend, InProcess) else None
+        if before is not None and before.is_over:
+            return finished(before, backend)
+    return Cycle(checked, made, backend, followers, limits, on_firing).run(before)
+
+
+def loaded(
+    made: Prepared,
+    backend: Backend,
+    given: Mapping[str, OwnRows],
+    limits: Limits,
+    derived: Callable[[str], Facts] | None,
+) -> Materialization | None:
+    """What follows what production rules do by ordinary rules, if there is such; `backend` has all facts then."""
+    has_followers = not made.followed.isdisjoint(made.acted_on)
+    if derived is None or has_followers:
+        facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
+        for relation, rows in given.items():
+            facts.load(relation, rows)
+        facts.materialize()
+        return facts if has_followers else None
+    follow = frozenset(name for stratum in made.support.strata for name in stratum.relations)
+    for relation in given.keys() - follow:
+        backend.insert(relation, given[relation])
+    for relation in follow:
+        facts_of = derived(relation)
+        backend.exchange(relation, facts_of, facts_of.none())
+    return None
+
+
+def finished(logged: LoggedCycles, backend: Backend) -> Result:
+    """What a run did that one kernel has ended; `backend` has the facts of the start."""
+    came = {name: backend.table(name, net.came) for name, net in logged.nets.items() if len(net.came)}
+    went = {name: backend.table(name, net.went) for name, net in logged.nets.items() if len(net.went)}
+    reader = backend.fresh({schema.relation: schema for schema in logged.encoded.relations})
+    return Result(logged.cycles, came, went, cache(lambda: chains_of(logged, reader)))
+
+
+def chains_of(logged: LoggedCycles, reader: Backend) -> Chains:
+    """The chains of facts that came and went; `reader` can read them."""
+    notes = ChainNotes(reader)
+    for cycle, (rule, nets) in enumerate(logged.each(), start=1):
+        notes.note_nets(cycle, nets, (rule.name,))
+    return notes.chains()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +132,11 @@ class Cycle:
     def __init__(
         self,
         checked: CheckedProgram,
+        made: Prepared,
         backend: Backend,
-        given: Mapping[str, OwnRows],
-        retention: Retention,
+        followers: Materialization | None,
         limits: Limits,
         on_firing: OnFiring | None,
-        derived: Callable[[str], Facts] | None,
     ) -> None:
         assert checked.semantics is not None
         self._semantics = checked.semantics.semantics
@@ -90,23 +144,9 @@ class Cycle:
         self._backend = backend
         self._limits = limits
         self._on_firing = on_firing
-        made = prepared(checked, retention)
         self._rules = made.rules
         self._acted_on = acted_on = made.acted_on
-        has_followers = not made.followed.isdisjoint(acted_on)
-        if derived is None or has_followers:
-            facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
-            for relation, rows in given.items():
-                facts.load(relation, rows)
-            facts.materialize()
-        else:
-            follow = frozenset(name for stratum in made.support.strata for name in stratum.relations)
-            for relation in given.keys() - follow:
-                backend.insert(relation, given[relation])
-            for relation in follow:
-                facts_of = derived(relation)
-                backend.exchange(relation, facts_of, facts_of.none())
-        self._followers = facts if has_followers else None
+        self._followers = followers
         self._network = Network(made, backend)
         remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]
         self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
@@ -115,11 +155,14 @@ class Cycle:
         self._fired: dict[str, Facts] = {}
         self._told_switches = 0
 
-    def run(self) -> Result:
-        """Fires until nothing is firable."""
+    def run(self, before: LoggedCycles | None = None) -> Result:
+        """Fires until nothing is firable, from where the cycles `before` have ended."""
         start = {relation: self._backend.facts(relation) for relation in self._acted_on}
         began = monotonic()
         cycles = rows = 0
+        if before is not None:
+            self._take_over(before)
+            began, cycles, rows = before.began, before.cycles, before.rows_came
         while (choice := self._choose()) is not None:
             cycles += 1
             rows += sum(len(net.came) for net in choice.nets.values())
@@ -133,6 +176,13 @@ class Cycle:
         went = {relation: self._backend.unknown(relation, start[relation]) for relation in self._acted_on}
         came_rows, went_rows, switches = self._tables(came), self._tables(went), tuple(self._network.switches)
         return Result(cycles, came_rows, went_rows, self._notes.chains, self._network.rows(), switches)
+
+    def _take_over(self, before: LoggedCycles) -> None:
+        """Makes the state of the run that after these cycles."""
+        for cycle, (rule, nets) in enumerate(before.each(), start=1):
+            self._notes.note_nets(cycle, nets, (rule.name,))
+            self._repetition.length_after(nets)
+        self._exchange(before.nets)
 
     def _choose(self) -> Choice | None:
         """What fires next; None when nothing is firable."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from tidelog.analysis.checked import CheckedProgram, Stratum
 from tidelog.analysis.traversal import all_literals
 from tidelog.language.syntax_tree import Atom, Literal, Negation
+from tidelog.plan.planned import PROGRAMS_KEPT, Same
 
 
 def supporting(checked: CheckedProgram) -> CheckedProgram:
@@ -23,7 +25,14 @@ def supporting(checked: CheckedProgram) -> CheckedProgram:
 
 
 def relations_needed(checked: CheckedProgram) -> frozenset[str]:
-    """The relations whose facts a run of the production rules reads or changes."""
+    """The relations whose facts a run of the production rules reads or changes; for the last few programs they are
+    looked for only once."""
+    return _relations_needed(Same(checked))
+
+
+@lru_cache(PROGRAMS_KEPT)
+def _relations_needed(program: Same) -> frozenset[str]:
+    checked = program.checked
     strata = supporting(checked).strata
     bodies = [*(body for rule in checked.productions for body in rule.bodies)]
     bodies += [rule.body for stratum in strata for rule in stratum.rules]

@@ -75,6 +75,10 @@ class LocalBackend:
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
         return LocalBackend(schemas, self._jobs, self._tier, self._profile, self._store.values)
 
+    @property
+    def values(self) -> Values:
+        return self._store.values
+
     def declare(self, schemas: Mapping[str, Schema]) -> None:
         for name, schema in schemas.items():
             if name not in self._schemas:

@@ -1,0 +1,314 @@
+"""A plan of a production rule, followed step by step: what its instances ask for.
+
+A step that has several rows to offer is gone back to when those behind it have used one; `cursors` say how far it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.firing_tables import (
+    ABSENT,
+    ADD,
+    ASKED,
+    BACK,
+    BEYOND,
+    CALCULATE,
+    CAME,
+    CHANGES,
+    COMPARE,
+    COMPARED,
+    COMPARED_END,
+    COPY,
+    COUNT,
+    CYCLES,
+    DIVIDE,
+    DOES,
+    EQUAL,
+    FINISHED,
+    FIRST,
+    FOURTH,
+    GIVEN,
+    GREATER,
+    GREATEST,
+    GROUP,
+    GROUP_END,
+    HEAD_COLUMNS,
+    HEAD_CONTESTED,
+    HEAD_LEVEL,
+    HEAD_RELATION,
+    HEAD_SIGN,
+    INDEXED,
+    KEY_AT,
+    LEAST,
+    LESS,
+    LESS_EQUAL,
+    LINKS,
+    LIVES,
+    MASK,
+    MORE_STEPS,
+    MOST_ASKED,
+    MOST_STEPS,
+    MUCH,
+    MULTIPLY,
+    NEGATE,
+    NO_MEMORY,
+    NOT_EQUAL,
+    PRESENT,
+    PROBE,
+    ROOM,
+    ROWS,
+    SCAN,
+    SECOND,
+    STATES,
+    STEPS,
+    STRIDE,
+    SUBTRACT,
+    SURE,
+    TAKEN,
+    THIRD,
+    TOTAL,
+    USED,
+    WIDTH,
+    add_row,
+    find_row,
+    has_key,
+    list_of_key,
+    make_index,
+    make_room,
+)
+from tidelog.kernels.jit import inlined, lean
+
+_LEAST_NUMBER = -(2**63)
+_SAFE_FACTOR = 2**31
+
+
+@lean
+def follow_plan(
+    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state, first
+):  # fmt: skip
+    """FINISHED when what all instances ask for is noted; else why that could not be done."""
+    at = first
+    is_new = True
+    count = 0
+    most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] - state[STEPS]
+    lowest = first  # of the steps that have gone on to another row since heads were looked at
+    status = FINISHED
+    while at >= 0:
+        count += 1
+        if count > most:
+            status = MUCH
+            break
+        does = steps[at, DOES]
+        goes_on = True
+        is_lookup = does in (PROBE, PRESENT, ABSENT)
+        if (
+            is_lookup
+            and indexes[steps[at, FIRST], MASK] < 0
+            and not make_index(memory, relations, indexes, operands, state, steps[at, FIRST])
+        ):
+            status = NO_MEMORY
+            break
+        if does in (PROBE, SCAN):
+            goes_on = _next_row(memory, relations, indexes, steps, operands, registers, cursors, at, is_new)
+            lowest = min(lowest, at)
+        elif is_lookup:
+            goes_on = _has_row(memory, relations, indexes, steps, operands, registers, at) == (does == PRESENT)
+        elif does == COMPARE:
+            left, right = registers[steps[at, SECOND]], registers[steps[at, THIRD]]
+            goes_on = _holds(steps[at, FIRST], left, right)
+        elif does == COPY:
+            registers[steps[at, FIRST]] = registers[steps[at, SECOND]]
+        elif does == CALCULATE:
+            left, right = registers[steps[at, SECOND]], registers[steps[at, THIRD]]
+            if not _has_value(steps[at, FOURTH], left, right):
+                status = BEYOND
+                break
+            registers[steps[at, FIRST]] = _calculated(steps[at, FOURTH], left, right)
+        elif does == GROUP:
+            if is_new:
+                registers[steps[at, THIRD]] = 0
+                registers[steps[at, THIRD] + 1] = 0
+            else:
+                goes_on = _group_value(steps, registers, at)
+                if goes_on:
+                    at = steps[at, FOURTH]
+        elif does == GROUP_END:
+            if not _take_into_group(steps, registers, at):
+                status = BEYOND
+                break
+            goes_on = False
+        elif does == GIVEN:
+            goes_on = _takes_given(steps, operands, registers, given, at)
+        else:
+            for head in range(steps[at, FIRST], steps[at, SECOND]):
+                if heads[head, HEAD_LEVEL] >= lowest:
+                    status = _ask(memory, relations, indexes, operands, heads, registers, row, state, head)
+                    if status != FINISHED:
+                        break
+            if status != FINISHED or steps[at, THIRD]:
+                break
+            goes_on = False
+            lowest = at
+        if goes_on:
+            at += 1
+            is_new = True
+        else:
+            at = steps[at, BACK]
+            is_new = False
+    state[STEPS] += count
+    return status
+
+
+@inlined
+def _next_row(memory, relations, indexes, steps, operands, registers, cursors, at, is_new):
+    """Whether there is another row for a step; then what the step takes of it is in registers."""
+    is_probe = steps[at, DOES] == PROBE
+    index = steps[at, FIRST]
+    relation = indexes[index, INDEXED] if is_probe else index
+    key = steps[at, KEY_AT]
+    if is_new:
+        place = memory[list_of_key(indexes, operands, registers, index, key)] if is_probe else 0
+    else:
+        place = memory[indexes[index, LINKS] + 2 * cursors[at]] if is_probe else cursors[at] + 1
+    used = relations[relation, USED]
+    while place >= 0 and place < used:
+        if is_probe:
+            fits = has_key(memory, relations, indexes, operands, registers, index, key, place)
+        else:
+            fits = memory[relations[relation, STATES] + place] == LIVES
+        if fits:
+            begin = relations[relation, ROWS] + place * relations[relation, STRIDE]
+            for i in range(steps[at, TAKEN], steps[at, COMPARED], 2):
+                registers[operands[i + 1]] = memory[begin + operands[i]]
+            for i in range(steps[at, COMPARED], steps[at, COMPARED_END], 2):
+                fits = fits and registers[operands[i + 1]] == memory[begin + operands[i]]
+            if fits:
+                cursors[at] = place
+                return True
+        place = memory[indexes[index, LINKS] + 2 * place] if is_probe else place + 1
+    return False
+
+
+@inlined
+def _has_row(memory, relations, indexes, steps, operands, registers, at):
+    index, key = steps[at, FIRST], steps[at, KEY_AT]
+    place = memory[list_of_key(indexes, operands, registers, index, key)]
+    while place >= 0:
+        if has_key(memory, relations, indexes, operands, registers, index, key, place):
+            return True
+        place = memory[indexes[index, LINKS] + 2 * place]
+    return False
+
+
+@inlined
+def _holds(operator, left, right):
+    if operator == EQUAL:
+        return left == right
+    if operator == NOT_EQUAL:
+        return left != right
+    if operator == LESS:
+        return left < right
+    if operator == LESS_EQUAL:
+        return left <= right
+    if operator == GREATER:
+        return left > right
+    return left >= right
+
+
+@inlined
+def _has_value(function, left, right):
+    """Whether a function has a value that is a number of 64 bits; of a product that is not asked too closely."""
+    if function == ADD:
+        return left <= np.int64(2**63 - 1) - right if right > 0 else left >= np.int64(_LEAST_NUMBER) - right
+    if function == SUBTRACT:
+        return left >= np.int64(_LEAST_NUMBER) + right if right > 0 else left <= np.int64(2**63 - 1) + right
+    if function == MULTIPLY:
+        return -_SAFE_FACTOR < left < _SAFE_FACTOR and -_SAFE_FACTOR < right < _SAFE_FACTOR
+    if function == NEGATE:
+        return left != np.int64(_LEAST_NUMBER)
+    return right != 0 and left != np.int64(_LEAST_NUMBER)
+
+
+@inlined
+def _calculated(function, left, right):
+    if function == ADD:
+        return left + right
+    if function == SUBTRACT:
+        return left - right
+    if function == MULTIPLY:
+        return left * right
+    if function == NEGATE:
+        return -left
+    quotient = abs(left) // abs(right)
+    if (left < 0) != (right < 0):
+        quotient = -quotient
+    return quotient if function == DIVIDE else left - right * quotient
+
+
+@inlined
+def _take_into_group(steps, registers, at):
+    """Takes one more assignment into an aggregate; False where a sum is out of range."""
+    group = steps[at, FIRST]
+    function, total = steps[group, FIRST], steps[group, THIRD]
+    value = registers[steps[at, SECOND]]
+    held, before = registers[total], registers[total + 1]
+    registers[total + 1] = before + 1
+    if function == TOTAL:
+        if not _has_value(ADD, held, value):
+            return False
+        registers[total] = held + value
+    elif function == LEAST:
+        registers[total] = value if before == 0 or value < held else held
+    elif function == GREATEST:
+        registers[total] = value if before == 0 or value > held else held
+    return True
+
+
+@inlined
+def _group_value(steps, registers, at):
+    """Whether an aggregate has a value; then it is in its register."""
+    function, total = steps[at, FIRST], steps[at, THIRD]
+    if function == COUNT:
+        registers[steps[at, SECOND]] = registers[total + 1]
+        return True
+    registers[steps[at, SECOND]] = registers[total]
+    return function == TOTAL or registers[total + 1] > 0
+
+
+@inlined
+def _takes_given(steps, operands, registers, given, at):
+    for i in range(steps[at, TAKEN], steps[at, COMPARED], 2):
+        registers[operands[i + 1]] = given[operands[i]]
+    for i in range(steps[at, COMPARED], steps[at, COMPARED_END], 2):
+        if registers[operands[i + 1]] != given[operands[i]]:
+            return False
+    return True
+
+
+@inlined
+def _ask(memory, relations, indexes, operands, heads, registers, row, state, head):
+    """Notes what a head asks for, unless it is so already and nobody asks for the opposite; FINISHED, or why not."""
+    relation, sign = heads[head, HEAD_RELATION], heads[head, HEAD_SIGN]
+    width = relations[relation, WIDTH]
+    for c in range(width):
+        row[c] = registers[operands[heads[head, HEAD_COLUMNS] + c]]
+    if not heads[head, HEAD_CONTESTED]:
+        is_stored = find_row(memory, relations, indexes, relation, row) >= 0
+        if is_stored == (sign == CAME):
+            return FINISHED
+        sign |= SURE
+    asked = relations[relation, ASKED]
+    place = find_row(memory, relations, indexes, asked, row)
+    if place >= 0:
+        memory[relations[asked, ROWS] + place * relations[asked, STRIDE] + width] |= sign
+        return FINISHED
+    room = relations[asked, ROOM]
+    if relations[asked, USED] == room:
+        if room >= state[MOST_ASKED] and room > 2 * state[CHANGES]:
+            return MUCH
+        if not make_room(memory, relations, indexes, operands, state, asked, 4 * room):
+            return NO_MEMORY
+    row[width] = sign
+    add_row(memory, relations, indexes, operands, asked, row)
+    return FINISHED

@@ -1,0 +1,230 @@
+"""What the tables of a run of production rules in one call hold, and where; and the rows of its relations.
+
+Rules are rows of small tables, written by `production.at_once.encoding`; facts are rows of 64-bit values in one array,
+`memory`. A relation has a block of rows and, for each index, lists of the rows that share a hash number of their key;
+its first index is by all columns. Each relation that rules act on has another one behind it for what a rule asks for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.kernels.hashing import step
+from tidelog.kernels.jit import inlined, lean
+
+# of a relation: columns that tell rows apart, words of a row, rows, places used, places there are, where rows and the
+# states of places begin, the first free place, its indexes, the relation for what is asked of it, changes so far
+WIDTH, STRIDE, LIVING, USED, ROOM, ROWS, STATES, FREE, INDEXES, INDEXES_END, ASKED, HAVE_COME, HAVE_GONE = range(13)
+RELATION_COLUMNS = 13
+# of an index: its relation, where its key is among the operands, columns of the key, where the first rows of lists
+# begin, where for each row the next and the previous one, the number of lists less one (NONE: nobody has asked yet)
+INDEXED, KEY, KEYS, HEADS, LINKS, MASK = range(6)
+INDEX_COLUMNS = 6
+# of a step: what it does, the step to go back to, what it needs; keys, then columns to take and to compare
+DOES, BACK, FIRST, SECOND, THIRD, FOURTH, KEY_AT, TAKEN, COMPARED, COMPARED_END = range(10)
+STEP_COLUMNS = 10
+# of a head; `HEAD_LEVEL` is the last step whose rows it depends on
+HEAD_RELATION, HEAD_SIGN, HEAD_COLUMNS, HEAD_CONTESTED, HEAD_LEVEL = range(5)
+HEAD_COLUMNS_OF_TABLE = 5
+# of a plan: its first step, the relation whose rows it starts from (NONE: no rows)
+PLAN_STEP, PLAN_START = range(2)
+# of a trigger: a plan that looks at what came or went
+TRIGGER_RELATION, TRIGGER_SIGN, TRIGGER_PLAN = range(3)
+# of a rule; `SINCE` is the place in the log that it has seen (NONE: it has to look at all)
+ALTERNATIVES, ALTERNATIVES_END, TRIGGERS, TRIGGERS_END, ASKING, ASKING_END, SINCE = range(7)
+RULE_COLUMNS = 7
+# of the state of the run; so many rows of one relation may be asked for at once, so many steps followed, and more of
+# them with each cycle
+TAIL, LOGGED, CHANGES, CYCLES, ROWS_CAME, AGE, MOST_AGE, SUM, STEPS, WORDS_NEEDED = range(10)
+MOST_ASKED, MOST_STEPS, MORE_STEPS = 10, 11, 12
+STATE = 13
+
+NONE = -1
+LIVES, LAST_FREE = -1, -2
+"""States of a place: a row is there; it is free and no other one is behind it. Others lead to the next free place."""
+
+CAME, WENT, SURE = 1, 2, 4
+"""Signs; the first two together are a fact that is inserted and deleted at once, the last is that of a change that no
+head of the rule can undo."""
+
+# what a step does
+SCAN, PROBE, PRESENT, ABSENT, COMPARE, COPY, CALCULATE, GROUP, GROUP_END, GIVEN, EMIT = range(11)
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(6)
+ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, NEGATE = range(6)
+COUNT, TOTAL, LEAST, GREATEST = range(4)
+
+# why a run stops
+FINISHED, PAUSED, NO_MEMORY, NO_LOG, BEYOND, MUCH, LIMIT = range(7)
+
+_START = np.uint64(0x51ED270B9F2C8A6D)
+
+
+@inlined
+def list_of_key(indexes, operands, registers, index, at):
+    """The list of `index` for the key that is in the registers named from `at` on."""
+    code = _START
+    for k in range(indexes[index, KEYS]):
+        code = step(code, np.uint64(registers[operands[at + k]]))
+    return indexes[index, HEADS] + np.int64(code & np.uint64(indexes[index, MASK]))
+
+
+@inlined
+def has_key(memory, relations, indexes, operands, registers, index, at, place):
+    """Whether the row at `place` has the key that is in the registers named from `at` on."""
+    relation = indexes[index, INDEXED]
+    row = relations[relation, ROWS] + place * relations[relation, STRIDE]
+    key = indexes[index, KEY]
+    for k in range(indexes[index, KEYS]):
+        if memory[row + operands[key + k]] != registers[operands[at + k]]:
+            return False
+    return True
+
+
+@inlined
+def find_row(memory, relations, indexes, relation, row):
+    """The place of a row, NONE if the relation has it not."""
+    index = relations[relation, INDEXES]
+    width = relations[relation, WIDTH]
+    code = _START
+    for c in range(width):
+        code = step(code, np.uint64(row[c]))
+    place = memory[indexes[index, HEADS] + np.int64(code & np.uint64(indexes[index, MASK]))]
+    while place >= 0:
+        at = relations[relation, ROWS] + place * relations[relation, STRIDE]
+        c = 0
+        while c < width and memory[at + c] == row[c]:
+            c += 1
+        if c == width:
+            return place
+        place = memory[indexes[index, LINKS] + 2 * place]
+    return NONE
+
+
+@lean
+def add_row(memory, relations, indexes, operands, relation, row):
+    """Takes a row that the relation has not; there is room for it."""
+    place = relations[relation, FREE]
+    if place >= 0:
+        relations[relation, FREE] = memory[relations[relation, STATES] + place]
+    else:
+        place = relations[relation, USED]
+        relations[relation, USED] = place + 1
+    stride = relations[relation, STRIDE]
+    at = relations[relation, ROWS] + place * stride
+    for c in range(stride):
+        memory[at + c] = row[c]
+    memory[relations[relation, STATES] + place] = LIVES
+    relations[relation, LIVING] += 1
+    for index in range(relations[relation, INDEXES], relations[relation, INDEXES_END]):
+        if indexes[index, MASK] >= 0:
+            _link(memory, relations, indexes, operands, index, place)
+
+
+@lean
+def remove_row(memory, relations, indexes, operands, relation, place):
+    """Takes away the row at a place."""
+    for index in range(relations[relation, INDEXES], relations[relation, INDEXES_END]):
+        if indexes[index, MASK] >= 0:
+            links = indexes[index, LINKS]
+            following, before = memory[links + 2 * place], memory[links + 2 * place + 1]
+            if following >= 0:
+                memory[links + 2 * following + 1] = before
+            if before >= 0:
+                memory[links + 2 * before] = following
+            else:
+                memory[_list_of_row(memory, relations, indexes, operands, index, place)] = following
+    memory[relations[relation, STATES] + place] = relations[relation, FREE]
+    relations[relation, FREE] = place
+    relations[relation, LIVING] -= 1
+
+
+@lean
+def forget_rows(memory, relations, indexes, operands, relation):
+    """Takes away all rows of a relation that has one index, and from which none was taken away one by one."""
+    index = relations[relation, INDEXES]
+    if 4 * relations[relation, USED] > relations[relation, ROOM]:
+        for i in range(relations[relation, ROOM]):
+            memory[indexes[index, HEADS] + i] = NONE
+    else:
+        for place in range(relations[relation, USED]):
+            memory[_list_of_row(memory, relations, indexes, operands, index, place)] = NONE
+    relations[relation, USED] = 0
+    relations[relation, LIVING] = 0
+
+
+@lean
+def make_room(memory, relations, indexes, operands, state, relation, room):
+    """Gives a relation `room` places, a power of two; False where the memory is too short, which changes nothing."""
+    stride, used = relations[relation, STRIDE], relations[relation, USED]
+    first, end = relations[relation, INDEXES], relations[relation, INDEXES_END]
+    needed = room * (stride + 1)
+    for index in range(first, end):
+        if indexes[index, MASK] >= 0:
+            needed += 3 * room
+    rows = state[TAIL]
+    if rows + needed > memory.size:
+        state[WORDS_NEEDED] = needed
+        return False
+    states = rows + room * stride
+    for i in range(used * stride):
+        memory[rows + i] = memory[relations[relation, ROWS] + i]
+    for i in range(used):
+        memory[states + i] = memory[relations[relation, STATES] + i]
+    relations[relation, ROWS] = rows
+    relations[relation, STATES] = states
+    relations[relation, ROOM] = room
+    state[TAIL] = states + room
+    for index in range(first, end):
+        if indexes[index, MASK] >= 0:
+            make_index(memory, relations, indexes, operands, state, index)
+    return True
+
+
+@lean
+def make_index(memory, relations, indexes, operands, state, index):
+    """Makes an index of all rows that there are; False where the memory is too short, which changes nothing."""
+    relation = indexes[index, INDEXED]
+    room = relations[relation, ROOM]
+    heads = state[TAIL]
+    if heads + 3 * room > memory.size:
+        state[WORDS_NEEDED] = 3 * room
+        return False
+    state[TAIL] = heads + 3 * room
+    indexes[index, HEADS] = heads
+    indexes[index, LINKS] = heads + room
+    indexes[index, MASK] = room - 1
+    for i in range(room):
+        memory[heads + i] = NONE
+    for place in range(relations[relation, USED]):
+        if memory[relations[relation, STATES] + place] == LIVES:
+            _link(memory, relations, indexes, operands, index, place)
+    return True
+
+
+@lean
+def take_rows(memory, relations, indexes, operands, relation, rows):
+    """Takes rows, all different, that the relation has not; there is room for them."""
+    for i in range(rows.shape[0]):
+        add_row(memory, relations, indexes, operands, relation, rows[i])
+
+
+@inlined
+def _link(memory, relations, indexes, operands, index, place):
+    head = _list_of_row(memory, relations, indexes, operands, index, place)
+    links = indexes[index, LINKS]
+    following = memory[head]
+    memory[links + 2 * place] = following
+    memory[links + 2 * place + 1] = NONE
+    if following >= 0:
+        memory[links + 2 * following + 1] = place
+    memory[head] = place
+
+
+@inlined
+def _list_of_row(memory, relations, indexes, operands, index, place):
+    relation = indexes[index, INDEXED]
+    row = relations[relation, ROWS] + place * relations[relation, STRIDE]
+    code = _START
+    for k in range(indexes[index, KEYS]):
+        code = step(code, np.uint64(memory[row + operands[indexes[index, KEY] + k]]))
+    return indexes[index, HEADS] + np.int64(code & np.uint64(indexes[index, MASK]))

@@ -1,0 +1,196 @@
+"""Runs encoded rules over the facts of a backend: takes these, returns what the run did, as far as it got.
+
+Facts go into the kernel's own tables as words, numbers as they are, and come back as ids when the run is over. Nothing
+else is changed before that. So where something occurs that the kernel leaves to others, they start from the same facts,
+or go on where it ended.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import monotonic
+
+import numpy as np
+
+from tidelog.analysis.checked import ProductionRule
+from tidelog.backends.protocol import InProcess
+from tidelog.facts.fact_set import FactSet
+from tidelog.kernels import firing_tables as table
+from tidelog.kernels import jit
+from tidelog.kernels.firing import all_changes, fire, net_changes
+from tidelog.kernels.firing_tables import make_room, take_rows
+from tidelog.maintain.journal import Net
+from tidelog.maintain.protocol import Limits
+from tidelog.plan.nodes import Version
+from tidelog.production.at_once.encoding import EncodedRules
+from tidelog.production.at_once.logged import LoggedCycles
+from tidelog.production.at_once.words import Words, ids_of_words, word_of, words_of_ids
+from tidelog.production.ids import ids_of
+from tidelog.production.report import CycleUsage, check_cycles
+
+MOST_FACTS = 1 << 16
+"""Facts that are copied into the tables of a kernel: more of them are likely to be joined many at a time."""
+
+MOST_ASKED = 1 << 12
+"""Rows of one relation that a rule may ask for at once, or twice as many as have come and gone so far. More of them are
+quicker to join many at a time, if that is seen early: others look at everything again, before they go on."""
+
+MOST_STEPS, MORE_STEPS = 1 << 17, 1 << 15
+"""Steps that may be followed, and how many more with each cycle. Where rules look at more than that to do as much, it
+pays to retain joins."""
+
+_LEAST_ROOM = 64
+_SPARE_WORDS = 1 << 20
+_LOG_WORDS = 1 << 19
+_CYCLES = 1 << 10
+_KEPT_WORDS = 1 << 22
+
+_STEPS_AT_ONCE = 1 << 24
+"""Steps after which limits of time and memory are looked at: about a fifth of a second."""
+
+
+def run_at_once(encoded: EncodedRules, backend: InProcess, limits: Limits) -> LoggedCycles | None:
+    """What the rules do to the facts of `backend`, which stay as they are, until none is firable or too much is to be
+    done at once; None where others have to find out from the start."""
+    statistics = backend.statistics()
+    counts = [statistics.rows(schema.relation, Version.FULL) for schema in encoded.relations]
+    if sum(counts) > MOST_FACTS:
+        return None
+    run = Run(encoded, backend, counts)
+    while (stopped := run.go_on(limits)) not in (table.FINISHED, table.MUCH):
+        if stopped == table.BEYOND:
+            return None
+        if run.cycles and stopped in (table.PAUSED, table.LIMIT):
+            check_cycles(CycleUsage(run.cycles, run.rows_came, monotonic() - run.began), limits, [run.last_rule])
+    return run.logged(is_over=stopped == table.FINISHED)
+
+
+class Run:
+    """The tables of one run, which grow while it goes on."""
+
+    def __init__(self, encoded: EncodedRules, backend: InProcess, counts: list[int]) -> None:
+        self.began = monotonic()
+        self._encoded = encoded
+        self._values = backend.values
+        self._relations = encoded.relation_rows.copy()
+        self._indexes = encoded.index_rows.copy()
+        self._rules = encoded.rules.copy()
+        self._acted_on = np.arange(encoded.acted_on)
+        self._registers = np.zeros(max(1, encoded.registers), np.int64)
+        for register, kind, value in encoded.constants:
+            self._registers[register] = word_of(kind, value, self._values)
+        self._cursors = np.zeros(len(encoded.steps), np.int64)
+        widest = 1 + max(schema.arity for schema in encoded.relations)
+        self._row, self._given = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
+        self._fired = np.empty((_CYCLES, 2), np.int64)
+        self._state = np.zeros(table.STATE, np.int64)
+        self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
+        self._state[[table.MOST_STEPS, table.MORE_STEPS]] = MOST_STEPS, MORE_STEPS
+        rooms = [_room_for(count) for count in (*counts, *[0] * encoded.acted_on)]
+        words = [room * self._words_of_place(relation) for relation, room in enumerate(rooms)]
+        memory, self._log = _spare_of(encoded)
+        self._memory = memory if memory.size > sum(words) else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64)
+        for relation, room in enumerate(rooms):
+            self._make_room(relation, room)
+        for relation, schema in enumerate(encoded.relations):
+            if counts[relation]:
+                jit.work(counts[relation])
+                rows = words_of_ids(ids_of(backend.facts(schema.relation)), schema.kinds, self._values)
+                take_rows(self._memory, self._relations, self._indexes, encoded.operands, relation, rows)
+
+    @property
+    def cycles(self) -> int:
+        """How many cycles there were."""
+        return int(self._state[table.CYCLES])
+
+    @property
+    def rows_came(self) -> int:
+        """How many rows were inserted."""
+        return int(self._state[table.ROWS_CAME])
+
+    @property
+    def last_rule(self) -> ProductionRule:
+        """The rule that fired last."""
+        return self._encoded.order[int(self._fired[self.cycles - 1, 0])]
+
+    def go_on(self, limits: Limits) -> int:
+        """Fires for a while; why it stopped. Where room was missing, there is more now."""
+        encoded, state = self._encoded, self._state
+        stopped = fire(
+            self._memory, self._relations, self._indexes, encoded.steps, encoded.operands, encoded.heads,
+            encoded.plans, encoded.alternatives, encoded.triggers, encoded.asking, self._rules, encoded.matters,
+            self._acted_on, self._registers, self._cursors, self._row, self._given, self._log,
+            self._fired, state, state[table.STEPS] + _STEPS_AT_ONCE, limits.rounds, limits.rows,
+        )  # fmt: skip
+        if stopped == table.NO_MEMORY:
+            size = 4 * self._memory.size + int(state[table.WORDS_NEEDED])
+            self._memory = _longer(self._memory, int(state[table.TAIL]), size)
+        elif stopped == table.NO_LOG:
+            self._log = _longer(self._log, int(state[table.LOGGED]), 4 * self._log.size)
+            self._fired = np.concatenate([self._fired, np.empty_like(self._fired)])
+        return int(stopped)
+
+    def logged(self, *, is_over: bool) -> LoggedCycles:
+        """What the run did so far. It does not go on after that."""
+        nets = {}
+        for relation in range(self._encoded.acted_on):
+            if self._relations[relation, table.HAVE_COME] + self._relations[relation, table.HAVE_GONE]:
+                nets[self._encoded.relations[relation].relation] = self._net(relation)
+        log, fired = self._log[: self._state[table.LOGGED]].copy(), self._fired[: self.cycles].copy()
+        if self._memory.size + self._log.size <= _KEPT_WORDS and not self._encoded.spare:
+            self._encoded.spare.append((self._memory, self._log))
+        return LoggedCycles(self._encoded, self._values, is_over, self.began, self.rows_came, nets, log, fired)
+
+    def _net(self, relation: int) -> Net:
+        """The facts of a relation that came and went in all."""
+        kinds, end = self._encoded.relations[relation].kinds, self._state[table.LOGGED]
+        come, gone = self._relations[relation, [table.HAVE_COME, table.HAVE_GONE]].tolist()
+        if come and gone:
+            rows = self._net_changes(relation, come + gone)
+            signed = [rows[rows[:, -1] == sign, : len(kinds)] for sign in (table.CAME, table.WENT)]
+        else:
+            rows = np.empty((come + gone, len(kinds)), np.int64)
+            all_changes(self._relations, relation, self._log, end, rows)
+            signed = [rows[:come], rows[:gone]]
+        return Net(*(FactSet(ids_of_words(some, kinds, self._values)) for some in signed))
+
+    def _net_changes(self, relation: int, most: int) -> Words:
+        """The rows of a relation that came or went in all, with that sign behind them."""
+        asked, room = int(self._relations[relation, table.ASKED]), _room_for(most)
+        # Nothing but what is asked for is looked up any more: it gets all of the memory.
+        if room * self._words_of_place(asked) > self._memory.size:
+            self._memory = np.empty(room * self._words_of_place(asked), np.int64)
+        self._state[table.TAIL] = self._relations[asked, table.USED] = 0
+        self._make_room(asked, room)
+        out = np.empty((most, self._relations[asked, table.STRIDE]), np.int64)
+        found = net_changes(
+            self._memory, self._relations, self._indexes, self._encoded.operands, relation, self._row, self._log,
+            self._state[table.LOGGED], out,
+        )  # fmt: skip
+        return out[:found]
+
+    def _make_room(self, relation: int, room: int) -> None:
+        operands, state = self._encoded.operands, self._state
+        assert make_room(self._memory, self._relations, self._indexes, operands, state, relation, room)
+
+    def _words_of_place(self, relation: int) -> int:
+        """The words that a place for a row of a relation takes."""
+        indexes = self._relations[relation, table.INDEXES_END] - self._relations[relation, table.INDEXES]
+        return int(self._relations[relation, table.STRIDE] + 1 + 3 * indexes)
+
+
+def _room_for(rows: int) -> int:
+    return 1 << (max(_LEAST_ROOM, rows) - 1).bit_length()
+
+
+def _spare_of(encoded: EncodedRules) -> tuple[Words, Words]:
+    """The memory and the log of a run that is over, or new ones; threads may ask at once."""
+    with suppress(IndexError):
+        return encoded.spare.pop()
+    return np.empty(0, np.int64), np.empty(_LOG_WORDS, np.int64)
+
+
+def _longer(array: Words, used: int, size: int) -> Words:
+    longer = np.empty(size, np.int64)
+    longer[:used] = array[:used]
+    return longer

@@ -1,0 +1,39 @@
+"""Values as the words of 64 bits that a kernel compares: numbers as they are, text by its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tidelog.facts.columns import DTYPES
+from tidelog.facts.membership import Rows
+from tidelog.facts.values import Values
+from tidelog.schema import Kind, Value
+
+Words = npt.NDArray[np.int64]
+
+
+def words_of_ids(rows: Rows, kinds: Sequence[Kind], values: Values) -> Words:
+    """Rows of ids as rows of words; without columns, rows without words."""
+    words = np.empty((rows.shape[0], len(kinds)), np.int64)
+    for column, kind in enumerate(kinds):
+        ids = rows[:, column]
+        words[:, column] = ids if kind is Kind.SYMBOL else values.table(kind).values.take(ids).view(np.int64)
+    return words
+
+
+def ids_of_words(rows: Words, kinds: Sequence[Kind], values: Values) -> Rows:
+    """Rows of words as rows of ids."""
+    ids = np.zeros((rows.shape[0], max(1, len(kinds))), np.int32)
+    for column, kind in enumerate(kinds):
+        words = np.ascontiguousarray(rows[:, column])
+        ids[:, column] = words if kind is Kind.SYMBOL else values.identify(kind, words.view(DTYPES[kind]))
+    return ids
+
+
+def word_of(kind: Kind, value: Value, values: Values) -> int:
+    """The word of one value."""
+    found = values.identify_one(kind, value)
+    return found if kind is Kind.SYMBOL else int(values.table(kind).values.view(np.int64)[found])
