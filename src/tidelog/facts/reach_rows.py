@@ -146,8 +146,9 @@ class ReachRows(Protocol):
         """Computes rows where needed; returns the changed ones, see kernels.reach."""
         ...
 
-    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
-        """As `compute`, where there are no rows yet: component k of Tarjan's order has slot k."""
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> int:
+        """Computes all rows where there are none yet: component k of Tarjan's order has slot k. How many pairs of nodes
+        they stand for."""
         ...
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
@@ -191,15 +192,14 @@ class BitRows:
                 return changed[:found]
             self._lengthen_log()
 
-    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> int:
         self._reserve(table, begins.size - 1)
-        changed = np.empty((begins.size - 1, 7), np.int64)
-        found = first_reach_in_bits(
+        found, pairs = first_reach_in_bits(
             order, begins, table.slot_of, table.sizes, self.wide, *_blocks(graph.outgoing), graph.outgoing.covers,
-            table.places, table.tops, table.weights, self.words, changed,
+            table.places, table.tops, table.weights, self.words,
         )  # fmt: skip
         self._spare = self._spare[: self._spare.size - found]
-        return changed[:found]
+        return int(pairs)
 
     def ripple(self, graph: Graph, table: SlotTable, put: Edges, taken: Edges) -> Longs:
         """Computes rows that the edges matter to, which leave all components as they are; returns the changed ones."""
@@ -305,11 +305,12 @@ class ListRows:
                 return changed[:found]
             self._make_room()
 
-    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> int:
         slots = np.arange(begins.size - 1, dtype=np.int32)
         kinds = np.full(slots.size, FRESH, np.uint8)
         dirty = np.zeros(graph.node_count, np.bool_)
-        return self.compute(graph, table, Components(order, begins, kinds, slots, dirty))
+        self.compute(graph, table, Components(order, begins, kinds, slots, dirty))
+        return int(table.sizes @ table.weights)
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         return self.words, self.lists, np.concatenate([changed[:, 1], np.where(old >= 0, table.places[old], 0)])
