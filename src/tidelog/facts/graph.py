@@ -42,7 +42,12 @@ class Edges:
         return self if mask.all() else Edges(self.sources[mask], self.targets[mask])
 
 
-NO_EDGES = Edges(np.empty(0, np.int32), np.empty(0, np.int32))
+NO_NUMBERS: Numbers = np.empty(0, np.int32)
+NO_EDGES = Edges(NO_NUMBERS, NO_NUMBERS)
+
+_NO_PAYLOAD: Rows = np.empty((0, 1), np.int32)
+_NO_STAMPS = np.empty(0, np.int64)
+_NONE_FREE = np.full(32, -1, np.int32)
 
 
 class Graph:
@@ -179,17 +184,16 @@ class Adjacency:
     """
 
     def __init__(self) -> None:
-        self.starts = np.zeros(0, np.int32)
-        self.counts = np.zeros(0, np.int32)
-        self.covers = np.zeros(0, np.int32)
-        self.payload: Rows = np.empty((0, 1), np.int32)
-        self._rooms = np.zeros(0, np.int32)
+        self.starts = self.counts = self.covers = self._rooms = NO_NUMBERS
+        self.payload: Rows = _NO_PAYLOAD
         self._tail = 0
-        self._free = np.full(32, -1, np.int32)
+        self._free = _NONE_FREE.copy()
 
     def reserve(self, nodes: int) -> None:
         """Makes room for that many nodes."""
-        if nodes > self.starts.size:
+        if self.starts is NO_NUMBERS:
+            self.starts, self.counts, self.covers, self._rooms = np.zeros((4, nodes), np.int32)
+        elif nodes > self.starts.size:
             size = max(nodes, self.starts.size + self.starts.size // 2)
             self.starts = longer(self.starts, size)
             self.counts = longer(self.counts, size)
@@ -278,8 +282,8 @@ class Marks:
     """
 
     def __init__(self) -> None:
-        self.heads = np.zeros(0, np.int32)
-        self._stamps = np.zeros(0, np.int64)
+        self.heads = NO_NUMBERS
+        self._stamps = _NO_STAMPS
         self._base = 0
 
     def reserve(self, nodes: int) -> None:

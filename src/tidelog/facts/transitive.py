@@ -21,7 +21,7 @@ from tidelog.facts.closure import (
     pieces,
     spread,
 )
-from tidelog.facts.graph import NO_EDGES, Edges, Graph
+from tidelog.facts.graph import NO_EDGES, NO_NUMBERS, Edges, Graph
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Numbers
 from tidelog.facts.reach_change import ReachChange, compare_rows
@@ -51,6 +51,7 @@ _SURELY = 1.25
 """How many times as much as it may take a closure must be estimated to take to be refused before it is computed."""
 
 _NO_ROWS: Rows = np.empty((0, 3), np.int32)
+_NO_CHANGES = np.empty((0, 7), np.int64)
 _DETOUR_EDGES = 1 << 12
 _FEW_NODES = 1 << 12
 
@@ -331,7 +332,7 @@ class TransitiveClosure:
             return
         self._known = graph.node_count
         table.reserve_nodes(self._known)
-        order, begins = self._find_components(np.arange(graph.node_count, dtype=np.int32))
+        order, begins = self._find_components(np.arange(self._known, dtype=np.int32))
         table.begin(begins.size - 1)
         number_slots(order, begins, table.slot_of, table.sizes, table.firsts, table.nexts)
         self._foresee_form(order, begins)
@@ -438,13 +439,12 @@ class TransitiveClosure:
         self.count = 0
         self._table = SlotTable()
         listed = self._forced is Form.LISTS
-        self._rows = ListRows(self._list_limit()) if listed else BitRows(self._table)
+        self._rows = ListRows(self._list_limit()) if listed else BitRows()
         self._known = 0
         self._forget_changes()
 
     def _forget_changes(self) -> None:
-        self._retired = np.empty(0, np.int32)
-        self._changed = np.empty((0, 7), np.int64)
+        self._retired, self._changed = NO_NUMBERS, _NO_CHANGES
 
     def _scan_holders(self, slots: Numbers) -> tuple[Positions, Rows]:
         """For rows of bits: how many nodes reach each of `slots`, and their ids."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.closure import ONE, weigh_row
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import lean
 from tidelog.kernels.reach import unite_rows
 
 
-@kernel
+@lean
 def first_reach_in_bits(
     order, begins, slot_of, sizes, wide, starts, counts, payload, covers, places, tops, weights, words
 ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.closure import ONE, ZERO, common_weight, count_ones, weigh_row, weigh_word
-from tidelog.kernels.jit import inlined, kernel
+from tidelog.kernels.jit import inlined, kernel, lean
 from tidelog.kernels.slots import FRESH, KEPT
 
 _NO_WORDS = np.empty((0, 0), np.uint64)
@@ -83,7 +83,7 @@ def reach_in_bits(
     return kinds.size, spared, logged, found
 
 
-@kernel
+@lean
 def unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row):
     """Writes to `row` all slots that the `nodes` of a component have edges to, and their rows; returns its length.
 
@@ -141,7 +141,7 @@ def _lengthen(row, top, at):
     return max(top, np.int64(at) + 1)
 
 
-@kernel
+@lean
 def _replace_row(own, top, row, new_top):
     """Exchanges `own` for `row`, and `row` for the bits in which they differ; returns the band of words that do.
 
@@ -160,7 +160,7 @@ def _replace_row(own, top, row, new_top):
     return trim_band(row, np.int64(0), max(np.int64(top), new_top))
 
 
-@kernel
+@lean
 def trim_band(row, low, high):
     """The band without words at its ends that are zero."""
     while low < high and row[low] == ZERO:
@@ -170,7 +170,7 @@ def trim_band(row, low, high):
     return low, high
 
 
-@kernel
+@lean
 def weigh_band(row, own, low, high, wide, sizes):
     """How many nodes the bits of the band stand for that `own` has, and those that it has not."""
     more = np.int64(0)

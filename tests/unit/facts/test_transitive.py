@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,7 +68,7 @@ def test_nodes_that_were_numbered_by_their_ids_are_followed(form, name, first, n
 )
 def test_nodes_are_numbered_by_ids_of_which_half_are_nodes(ids, numbers):
     graph = Graph()
-    graph.begin(rows_of(edges(*zip(ids, ids[1:], strict=False))))
+    graph.begin(rows_of(edges(*pairwise(ids))))
     assert graph.find(rows_of([(0, node) for node in ids], 2), SOURCE).tolist() == numbers
 
 
