@@ -15,7 +15,6 @@ from tidelog.errors import InputError
 from tidelog.facts.columns import ARROW_TYPES
 from tidelog.schema import Kind, Schema
 
-
 _ENCODED = (pa.DictionaryType, pa.RunEndEncodedType)
 
 
