@@ -15,6 +15,8 @@ from tidelog.errors import InputError
 from tidelog.facts.columns import ARROW_TYPES
 from tidelog.schema import Kind, Schema
 
+_ENCODED = (pa.DictionaryType, pa.RunEndEncodedType)
+
 
 def conform(table: pa.Table, schema: Schema, file: str = "", options: Options = PLAIN) -> pa.Table:
     """The rows of `table` with the relation's own column types.
@@ -52,7 +54,7 @@ def places_of(wanted: Sequence[str], found: Sequence[str], schema: Schema, file:
 def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     """`column` without dictionary or run-length encoding."""
     kind = column.type
-    if isinstance(kind, pa.DictionaryType | pa.RunEndEncodedType):
+    if isinstance(kind, _ENCODED):
         return column.cast(kind.value_type)
     return column
 
@@ -76,10 +78,12 @@ def _without_nulls(
 def _conform_column(column: pa.ChunkedArray[Any], schema: Schema, position: int, file: str) -> pa.ChunkedArray[Any]:
     kind = schema.attributes[position].kind
     target = ARROW_TYPES[kind]
+    if column.type.equals(target):
+        return _settled(column, schema, position, file) if kind is Kind.FLOAT else column
     if not _takes(kind, column.type):
         raise InputError(misfit(schema, position, f"a column of {column.type}{_advice(kind, column.type)}"), file)
     try:
-        fitted = column if column.type.equals(target) else column.cast(target)
+        fitted = column.cast(target)
     except pa.ArrowInvalid:
         row = _first_failing(column, lambda part: part.cast(target))
         found = show(column[row].as_py())

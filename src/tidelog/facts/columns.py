@@ -27,7 +27,7 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
     Kind.SYMBOL: pa.large_string(),
 }
 
-_FIRST_LOOK, _AT_ONCE = 64, 1 << 16
+_FIRST_LOOK, _AT_ONCE = 16, 1 << 16
 """Rows that are looked at before others, and how many at a time, so that what is needed in between stays small."""
 
 DTYPES: dict[Kind, type[np.generic[Any]]] = {Kind.NUMBER: np.int64, Kind.UNSIGNED: np.uint64, Kind.FLOAT: np.float64}
@@ -86,13 +86,12 @@ def values_of(column: ArrowColumn) -> list[Value]:
 
 def numbers_of(kind: Kind, column: ArrowColumn) -> npt.NDArray[Any]:
     """The numbers of an Arrow column of that kind's type, in its memory where it lies in one piece."""
+    dtype = DTYPES[kind]
     pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    arrays = [
-        np.frombuffer(_second(piece), DTYPES[kind], len(piece), 8 * piece.offset) for piece in pieces if len(piece)
-    ]
+    arrays = [np.frombuffer(_second(piece), dtype, len(piece), 8 * piece.offset) for piece in pieces if len(piece)]
     if len(arrays) == 1:
         return arrays[0]
-    return np.concatenate(arrays) if arrays else np.empty(0, DTYPES[kind])
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype)
 
 
 def letters_of(piece: ArrowColumn) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
@@ -118,22 +117,25 @@ def is_ascending(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
 
     Texts are not looked at: comparing them takes longer than interning them.
     """
-    if Kind.SYMBOL in kinds:
+    if Kind.SYMBOL in kinds or not _first_ascend(rows, kinds):
         return False
     last: list[npt.NDArray[Any]] = []
     for batch in rows.to_batches(max_chunksize=_AT_ONCE):
         columns = [numbers_of(kind, batch.column(number)) for number, kind in enumerate(kinds)]
         joined = [np.concatenate(pair) for pair in zip(last, columns, strict=True)] if last else columns
-        if not (_first_ascend(joined) and _ascend(joined)):
+        if not _ascend(joined):
             return False
         last = [column[-1:] for column in joined]
     return True
 
 
-def _first_ascend(columns: Sequence[npt.NDArray[Any]]) -> bool:
-    """As `_ascend` of the first rows. One by one, because the answer is mostly no after two or three."""
-    rows = zip(*(column[:_FIRST_LOOK].tolist() for column in columns), strict=True)
-    return all(before < row for before, row in pairwise(rows))
+def _first_ascend(rows: pa.Table, kinds: tuple[Kind, ...]) -> bool:
+    """As `_ascend` of the first rows. A few before the others, because the answer is mostly no after two or three."""
+    if not rows.num_rows:
+        return True
+    firsts = [numbers_of(kind, rows.column(number).chunk(0))[:_FIRST_LOOK] for number, kind in enumerate(kinds)]
+    shown = zip(*(column.tolist() for column in firsts), strict=False)  # chunks of columns may differ in length
+    return all(before < row for before, row in pairwise(shown))
 
 
 def _ascend(columns: Sequence[npt.NDArray[Any]]) -> bool:

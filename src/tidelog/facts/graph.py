@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.membership import Mask, Rows
-from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers
+from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers, count_of_ids
 from tidelog.kernels.blocks import append_blocks, fill_blocks, lay_out_blocks
 from tidelog.kernels.edges import (
     ABSENT,
@@ -24,6 +24,11 @@ from tidelog.kernels.edges import (
 _FIRST = np.array([0])
 _TAIL = 1 << 8
 
+_IDS_OF_A_NODE = 2
+"""How many ids there may be for each node of a graph whose nodes are numbered by them."""
+
+_IDS_OF_AN_EDGE = 2 * _IDS_OF_A_NODE
+
 
 @dataclass(frozen=True, slots=True)
 class Edges:
@@ -37,7 +42,12 @@ class Edges:
         return self if mask.all() else Edges(self.sources[mask], self.targets[mask])
 
 
-NO_EDGES = Edges(np.empty(0, np.int32), np.empty(0, np.int32))
+NO_NUMBERS: Numbers = np.empty(0, np.int32)
+NO_EDGES = Edges(NO_NUMBERS, NO_NUMBERS)
+
+_NO_PAYLOAD: Rows = np.empty((0, 1), np.int32)
+_NO_STAMPS = np.empty(0, np.int64)
+_NONE_FREE = np.full(32, -1, np.int32)
 
 
 class Graph:
@@ -72,11 +82,30 @@ class Graph:
         """The numbers of the nodes in these two columns of `rows`, -1 where there is no such node."""
         return self._nodes.find(rows, columns)
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether there never was an edge, or a node."""
+        return not self.node_count
+
     def add(self, rows: Rows) -> Edges:
         """Adds edges; returns those that were not there."""
         if not rows.shape[0]:
             return NO_EDGES
         return self._add(Edges(*self._nodes.number(rows)))
+
+    def begin(self, rows: Rows) -> None:
+        """Adds the first edges. Ids are dense: where at least half of them are ends, they are the numbers of nodes."""
+        count = count_of_ids(rows)
+        if count is not None and count <= _IDS_OF_AN_EDGE * rows.shape[0]:
+            self.outgoing.reserve(count)
+            self.marks.reserve(count)
+            self.edge_count, ends = self.outgoing.lay_out(Edges(rows[:, 1], rows[:, 2]), self.marks)
+            if _IDS_OF_A_NODE * ends >= count:
+                self._nodes.number_by_ids(count)
+                self._incoming = None
+                return
+            self.outgoing, self.marks, self.edge_count = Adjacency(), Marks(), 0
+        self.add(rows)
 
     def add_later(self, rows: Rows) -> Edges:
         """Numbers the nodes of edges, present ones or not; they are added when `catch_up` is called."""
@@ -100,9 +129,8 @@ class Graph:
         if self._incoming is not None:
             self._incoming.reserve(self.node_count)
         elif self.outgoing.is_unused:
-            edges = self.outgoing.lay_out(edges, self.marks)
-            self.edge_count = edges.sources.size
-            return edges
+            self.edge_count, _ = self.outgoing.lay_out(edges, self.marks)
+            return edges if self.edge_count == edges.sources.size else self.outgoing.edges(self.edge_count)
         edges = edges.where(self.outgoing.unknown(edges, self.marks))
         self.put(edges)
         return edges
@@ -156,17 +184,16 @@ class Adjacency:
     """
 
     def __init__(self) -> None:
-        self.starts = np.zeros(0, np.int32)
-        self.counts = np.zeros(0, np.int32)
-        self.covers = np.zeros(0, np.int32)
-        self.payload: Rows = np.empty((0, 1), np.int32)
-        self._rooms = np.zeros(0, np.int32)
+        self.starts = self.counts = self.covers = self._rooms = NO_NUMBERS
+        self.payload: Rows = _NO_PAYLOAD
         self._tail = 0
-        self._free = np.full(32, -1, np.int32)
+        self._free = _NONE_FREE.copy()
 
     def reserve(self, nodes: int) -> None:
         """Makes room for that many nodes."""
-        if nodes > self.starts.size:
+        if self.starts is NO_NUMBERS:
+            self.starts, self.counts, self.covers, self._rooms = np.zeros((4, nodes), np.int32)
+        elif nodes > self.starts.size:
             size = max(nodes, self.starts.size + self.starts.size // 2)
             self.starts = longer(self.starts, size)
             self.counts = longer(self.counts, size)
@@ -178,17 +205,20 @@ class Adjacency:
         """Whether there never was an edge."""
         return self._tail == 0
 
-    def lay_out(self, edges: Edges, marks: Marks) -> Edges:
-        """Takes edges into blocks that never had any, with no more room than they need; returns the different ones."""
+    def lay_out(self, edges: Edges, marks: Marks) -> tuple[int, int]:
+        """Takes edges into blocks that never had any, with no more room than they need; how many are different, and how
+        many nodes are ends of them."""
         stamps, base = marks.take(self.starts.size)
         self._tail = edges.sources.size
         self.payload = np.empty((self._tail, 1), np.int32)
-        different = lay_out_edges(
+        different, ends = lay_out_edges(
             edges.sources, edges.targets, self.starts, self.counts, self._rooms, self.payload, stamps, base
         )  # fmt: skip
-        if different == self._tail:
-            return edges
-        ends = Edges(np.empty(different, np.int32), np.empty(different, np.int32))
+        return int(different), int(ends)
+
+    def edges(self, count: int) -> Edges:
+        """All edges, of which there are so many."""
+        ends = Edges(np.empty(count, np.int32), np.empty(count, np.int32))
         list_ends(self.starts, self.counts, self.payload, ends.sources, ends.targets)
         return ends
 
@@ -252,8 +282,8 @@ class Marks:
     """
 
     def __init__(self) -> None:
-        self.heads = np.zeros(0, np.int32)
-        self._stamps = np.zeros(0, np.int64)
+        self.heads = NO_NUMBERS
+        self._stamps = _NO_STAMPS
         self._base = 0
 
     def reserve(self, nodes: int) -> None:

@@ -19,11 +19,12 @@ _PLACES_PER_NODE = 8
 
 
 class Nodes:
-    """Nodes are pairs (group, id). A table with a place for each pair finds their numbers while that is not much larger
-    than there are nodes, and a set of rows from then on."""
+    """Nodes are pairs (group, id). The first ones may be numbered by their ids. From then on a table with a place for
+    each pair finds their numbers while that is not much larger than there are nodes, and a set of rows later."""
 
     def __init__(self) -> None:
         self.count = 0
+        self._own_numbers = 0
         self._rows: Rows = np.empty((_SMALLEST, 2), np.int32)
         self._numbers: Numbers = np.zeros(1, np.int32)
         self._stride = 1
@@ -33,10 +34,28 @@ class Nodes:
     @property
     def rows(self) -> Rows:
         """(group, id) of each node by number."""
+        self._write_down()
         return (self._rows if self._set is None else self._set.rows)[: self.count]
+
+    def number_by_ids(self, count: int) -> None:
+        """Gives the ids below `count` of the first group their own numbers, where no node has a number yet."""
+        self.count = self._own_numbers = count
+
+    def _write_down(self) -> None:
+        """Enters nodes that are numbered by their ids into the table."""
+        own = self._own_numbers
+        if own:
+            # Threads may come here at once: they write the same, and nobody goes on before all of it is there.
+            self._numbers = np.arange(1, own + 1, dtype=np.int32)
+            self._rows = np.zeros((own + 1, 2), np.int32)
+            self._rows[:-1, 1] = np.arange(own)
+            self._stride = self._ids = own
+            self._groups = 1
+            self._own_numbers = 0
 
     def find(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Numbers:
         """The numbers of the nodes in these two columns of `rows`, -1 where there is no such node."""
+        self._write_down()
         if self._set is not None:
             return self._set.find(rows, columns)
         found = np.empty(rows.shape[0], np.int32)
@@ -45,6 +64,7 @@ class Nodes:
 
     def number(self, rows: Rows) -> tuple[Numbers, Numbers]:
         """The numbers of both ends of edges (group, source, target); new nodes get new ones."""
+        self._write_down()
         if self._set is None and not self._fit(rows):
             self._set = RowSet(2)
             self._set.number(self._rows[: self.count], np.arange(2))
@@ -76,3 +96,9 @@ class Nodes:
             larger[: self.count] = self._rows[: self.count]
             self._rows = larger
         return bool(are_numbers)
+
+
+def count_of_ids(rows: Rows) -> int | None:
+    """One more than the greatest end of edges of the first group; None if there are others, or none at all."""
+    group, end, are_numbers = measure_edges(rows)
+    return int(end) + 1 if group == 0 and are_numbers else None

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.graph import Adjacency, Edges, Graph, Marks, longer
+from tidelog.facts.graph import NO_NUMBERS, Adjacency, Edges, Graph, Marks, longer
 from tidelog.facts.nodes import Numbers
 from tidelog.kernels.first_reach import first_reach_in_bits
 from tidelog.kernels.reach import (
@@ -26,7 +26,12 @@ Words = npt.NDArray[np.uint64]
 Longs = npt.NDArray[np.int64]
 
 NO_WORDS: Words = np.empty((0, 0), np.uint64)
-NO_LISTS: Numbers = np.empty(0, np.int32)
+NO_LISTS = NO_NUMBERS
+
+_NO_LONGS: Longs = np.empty(0, np.int64)
+_NO_LINE: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
+_NO_BITS: Words = np.empty((1, 1), np.uint64)
+"""The words of rows of bits where there are none: lists have no words at all."""
 
 _LOG_OF_A_ROW = 32
 """Words of log for each row that there is room for at first; what is never written to takes no memory."""
@@ -43,18 +48,11 @@ class SlotTable:
     """The slots of components: their members, and where the row of each lies. See kernels.slots, kernels.closure."""
 
     def __init__(self) -> None:
-        self.slot_of: Numbers = np.empty(0, np.int32)
-        self.nexts: Numbers = np.empty(0, np.int32)
-        self.sizes: Numbers = np.zeros(0, np.int32)
-        self.firsts: Numbers = np.zeros(0, np.int32)
-        self.tops: Numbers = np.zeros(0, np.int32)
-        self.places: Longs = np.zeros(0, np.int64)
-        self.weights: Longs = np.zeros(0, np.int64)
-        self.ranks: Numbers = np.zeros(0, np.int32)
-        self.by_rank: Numbers = np.zeros(0, np.int32)
+        self.slot_of = self.nexts = self.sizes = self.firsts = self.tops = self.ranks = self.by_rank = NO_NUMBERS
+        self.places = self.weights = _NO_LONGS
         self._ranked = 0
         self._used = 0
-        self._free: Numbers = np.empty(0, np.int32)
+        self._free = NO_NUMBERS
 
     @property
     def capacity(self) -> int:
@@ -64,7 +62,10 @@ class SlotTable:
     def reserve_nodes(self, count: int) -> None:
         """Makes room for nodes; a new one has slot -1."""
         before = self.slot_of.size
-        if count > before:
+        if not before:
+            self.slot_of, self.nexts = np.empty((2, count), np.int32)
+            self.slot_of.fill(-1)
+        elif count > before:
             size = max(count, before + before // 2)
             self.slot_of = longer(self.slot_of, size)
             self.slot_of[before:] = -1
@@ -84,9 +85,8 @@ class SlotTable:
         """Takes the first slots of an empty table, in order of rank; who calls it writes sizes and members."""
         size = max(count + count // 8, _SMALLEST)
         self._used = self._ranked = count
-        self.sizes, self.tops, self.ranks = (np.zeros(size, np.int32) for _ in range(3))
-        self.weights = np.zeros(size, np.int64)
-        self.firsts, self.places = np.empty(size, np.int32), np.empty(size, np.int64)
+        self.sizes, self.tops, self.ranks, self.firsts = np.zeros((4, size), np.int32)
+        self.weights, self.places = np.zeros((2, size), np.int64)
         self.firsts.fill(-1)
         self.places.fill(-1)
         self.by_rank = np.arange(2 * count, dtype=np.int32)
@@ -146,8 +146,9 @@ class ReachRows(Protocol):
         """Computes rows where needed; returns the changed ones, see kernels.reach."""
         ...
 
-    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
-        """As `compute`, where there are no rows yet: component k of Tarjan's order has slot k."""
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> int:
+        """Computes all rows where there are none yet: component k of Tarjan's order has slot k. How many pairs of nodes
+        they stand for."""
         ...
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
@@ -162,13 +163,11 @@ class ReachRows(Protocol):
 class BitRows:
     """Rows of bits, all of the same room. What is never written to takes no memory."""
 
-    def __init__(self, table: SlotTable) -> None:
-        self.words: Words = NO_WORDS
+    def __init__(self) -> None:
+        self.words = _NO_BITS
         self.lists = NO_LISTS
-        self.wide: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
-        self._spare: Longs = np.empty(0, np.int64)
-        self._log: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
-        self._reserve(table, 0)
+        self.wide = self._log = _NO_LINE
+        self._spare = _NO_LONGS
 
     def compute(self, graph: Graph, table: SlotTable, components: Components) -> Longs:
         bare = components.slots[table.places[components.slots] < 0]
@@ -191,15 +190,14 @@ class BitRows:
                 return changed[:found]
             self._lengthen_log()
 
-    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> int:
         self._reserve(table, begins.size - 1)
-        changed = np.empty((begins.size - 1, 7), np.int64)
-        found = first_reach_in_bits(
+        found, pairs = first_reach_in_bits(
             order, begins, table.slot_of, table.sizes, self.wide, *_blocks(graph.outgoing), graph.outgoing.covers,
-            table.places, table.tops, table.weights, self.words, changed,
+            table.places, table.tops, table.weights, self.words,
         )  # fmt: skip
         self._spare = self._spare[: self._spare.size - found]
-        return changed[:found]
+        return int(pairs)
 
     def ripple(self, graph: Graph, table: SlotTable, put: Edges, taken: Edges) -> Longs:
         """Computes rows that the edges matter to, which leave all components as they are; returns the changed ones."""
@@ -305,11 +303,12 @@ class ListRows:
                 return changed[:found]
             self._make_room()
 
-    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> Longs:
+    def compute_first(self, graph: Graph, table: SlotTable, order: Numbers, begins: Longs) -> int:
         slots = np.arange(begins.size - 1, dtype=np.int32)
         kinds = np.full(slots.size, FRESH, np.uint8)
         dirty = np.zeros(graph.node_count, np.bool_)
-        return self.compute(graph, table, Components(order, begins, kinds, slots, dirty))
+        self.compute(graph, table, Components(order, begins, kinds, slots, dirty))
+        return int(table.sizes @ table.weights)
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         return self.words, self.lists, np.concatenate([changed[:, 1], np.where(old >= 0, table.places[old], 0)])

@@ -21,7 +21,7 @@ from tidelog.facts.closure import (
     pieces,
     spread,
 )
-from tidelog.facts.graph import NO_EDGES, Edges, Graph
+from tidelog.facts.graph import NO_EDGES, NO_NUMBERS, Edges, Graph
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Numbers
 from tidelog.facts.reach_change import ReachChange, compare_rows
@@ -50,6 +50,8 @@ _TOO_LARGE = "a transitive closure needs more than {megabytes} MB in compact for
 _SURELY = 1.25
 """How many times as much as it may take a closure must be estimated to take to be refused before it is computed."""
 
+_NO_ROWS: Rows = np.empty((0, 3), np.int32)
+_NO_CHANGES = np.empty((0, 7), np.int64)
 _DETOUR_EDGES = 1 << 12
 _FEW_NODES = 1 << 12
 
@@ -86,6 +88,8 @@ class TransitiveClosure:
         """Adds and removes edges, all or none; returns what that changes."""
         self._settle()
         jit.work(added.shape[0] + removed.shape[0])
+        if self._graph.is_unused:
+            return self._begin(np.ascontiguousarray(added, np.int32))
         taken = put = NO_EDGES
         try:
             taken, covering = self._graph.remove(np.ascontiguousarray(removed, np.int32))
@@ -94,12 +98,49 @@ class TransitiveClosure:
         except TooLong:
             size = self._bits_bytes()
             self._take_back(put, taken)
-            if size > self._most_bytes or self._forced is Form.LISTS:
-                raise self._refusal() from None
+            self._check_that_bits_may_do(size)
         except BaseException:
             self._take_back(put, taken)
             raise
         return self.update(added, removed)
+
+    def _begin(self, added: Rows) -> ClosureDelta:
+        """As `update` where there never was an edge: everything appears."""
+        try:
+            self._graph.begin(added)
+            self._compute_first()
+        except TooLong:
+            size = self._bits_bytes()
+            self._forget_edges()
+            self._check_that_bits_may_do(size)
+            return self._begin(added)
+        except BaseException:
+            self._forget_edges()
+            raise
+        version = self._version
+
+        def expand(side: Side) -> Rows:
+            self._check_version(version)
+            return np.concatenate([_NO_ROWS, *(self.pairs() if side is Side.NEW else ())])
+
+        def ends(side: Side, end: End) -> Rows | None:
+            self._check_version(version)
+            if end is End.TARGET:
+                return None
+            lengths = self._table.weights[self._table.slot_of[: self._known]]
+            return self._graph.nodes[lengths > 0 if side is Side.NEW else slice(0)]
+
+        return ClosureDelta(self.count, 0, expand, ends)
+
+    def _forget_edges(self) -> None:
+        """Makes a first change that has failed undone."""
+        self._graph = Graph()
+        self._take_back(NO_EDGES, NO_EDGES)
+
+    def _check_that_bits_may_do(self, size: int) -> None:
+        """Raises ClosureTooLarge unless bits of that size may take the place of lists that were too long."""
+        if size > self._most_bytes or self._forced is Form.LISTS:
+            raise self._refusal() from None
 
     def contains(self, rows: Rows) -> Mask:
         """Which of the rows (group, source, target) are in the closure."""
@@ -184,8 +225,6 @@ class TransitiveClosure:
         self._known = self._graph.node_count
         if not new.size and isinstance(self._rows, BitRows) and self._keeps_components(put, taken):
             change = self._ripple(self._rows, put, taken)
-        elif new.size == self._graph.node_count:
-            change = self._compute_first()
         else:
             change = self._recompute(self._sources_to_follow(put, taken), new)
         appeared, vanished = change.appeared_count, change.vanished_count
@@ -286,18 +325,20 @@ class TransitiveClosure:
         self._changed = self._rows.compute(graph, table, Components(order, begins, kinds, slots, dirty))
         return compare_rows(self._rows, table, self._changed, moves, special)
 
-    def _compute_first(self) -> ReachChange:
+    def _compute_first(self) -> None:
         """Computes what all nodes reach, where none has a slot yet."""
         graph, table = self._graph, self._table
-        order, begins = self._find_components(np.arange(graph.node_count, dtype=np.int32))
+        if graph.is_unused:
+            return
+        self._known = graph.node_count
+        table.reserve_nodes(self._known)
+        order, begins = self._find_components(np.arange(self._known, dtype=np.int32))
         table.begin(begins.size - 1)
         number_slots(order, begins, table.slot_of, table.sizes, table.firsts, table.nexts)
         self._foresee_form(order, begins)
         self._fit_form()
         jit.work(begins.size * (1 + table.capacity // 1024))
-        self._changed = self._rows.compute_first(graph, table, order, begins)
-        unmoved = np.empty((0, 3), np.int32), np.zeros(table.capacity, np.bool_)
-        return compare_rows(self._rows, table, self._changed, *unmoved)
+        self.count = self._rows.compute_first(graph, table, order, begins)
 
     def _find_components(self, first: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
         """The components of `first` and of all that reach them: order and begins, see kernels.components."""
@@ -386,31 +427,24 @@ class TransitiveClosure:
 
     def _rebuild(self) -> None:
         """Computes everything from the edges."""
+        self._start_over()
         try:
-            self._compute_all()
+            self._compute_first()
         except TooLong:
             self._bits_may_take = self._most_bytes
-            self._compute_all()
-
-    def _compute_all(self) -> None:
-        self._start_over()
-        self._known = self._graph.node_count
-        self._table.reserve_nodes(self._known)
-        if self._known:
-            self.count = self._compute_first().appeared_count
-            self._forget_changes()
+            self._start_over()
+            self._compute_first()
 
     def _start_over(self) -> None:
         self.count = 0
         self._table = SlotTable()
         listed = self._forced is Form.LISTS
-        self._rows = ListRows(self._list_limit()) if listed else BitRows(self._table)
+        self._rows = ListRows(self._list_limit()) if listed else BitRows()
         self._known = 0
         self._forget_changes()
 
     def _forget_changes(self) -> None:
-        self._retired = np.empty(0, np.int32)
-        self._changed = np.empty((0, 7), np.int64)
+        self._retired, self._changed = NO_NUMBERS, _NO_CHANGES
 
     def _scan_holders(self, slots: Numbers) -> tuple[Positions, Rows]:
         """For rows of bits: how many nodes reach each of `slots`, and their ids."""

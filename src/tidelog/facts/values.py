@@ -30,6 +30,7 @@ from tidelog.kernels.interning import (
     EMPTY,
     copy_texts,
     different_words,
+    extremes,
     intern_texts,
     intern_words,
     rehash_texts,
@@ -141,8 +142,8 @@ class WordTable:
         """The id of each word; new words get new ids."""
         jit.work(words.size)
         if words.size >= _MANY_WORDS:
-            least = words.min()
-            room = int(words.max()) - int(least) + 1
+            least, greatest = map(np.uint64, extremes(words))
+            room = int(greatest - least) + 1
             if room < words.size:  # so that some come again
                 return self._intern_near(words, least, room)
         return self._intern(words)

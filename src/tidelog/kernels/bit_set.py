@@ -8,6 +8,14 @@ from tidelog.kernels.jit import kernel, lowest_bit, prefetch
 
 _BLOCK = 128
 
+_NEAR = 1 << 17
+"""Bytes of bits that lie near enough not to be asked for ahead."""
+
+_FIRST = np.uint64(0xFFFFFFFF)
+_SECOND = np.uint64(32)
+_SECOND_BYTE = np.uint64(35)
+_SEVEN = np.uint64(7)
+
 
 @kernel
 def insert_bits(bits, stride, keys, out, found):
@@ -15,21 +23,26 @@ def insert_bits(bits, stride, keys, out, found):
 
     A pair (a, b) is the bit b of the `stride` bytes at a * stride. `out` needs room for one key more than are new.
     """
-    at = 0
-    while at < keys.size:
-        stop = min(at + _BLOCK, keys.size)
+    width = np.uint64(stride)
+    block = np.uint64(_BLOCK if bits.size > _NEAR else keys.size)
+    last = np.uint64(found)
+    at = np.uint64(0)
+    while at < np.uint64(keys.size):
+        stop = min(at + block, np.uint64(keys.size))
+        if bits.size > _NEAR:
+            for i in range(at, stop):
+                key = np.uint64(keys[i])
+                prefetch(bits, (key & _FIRST) * width + (key >> _SECOND_BYTE))
         for i in range(at, stop):
-            prefetch(bits, (keys[i] & 0xFFFFFFFF) * stride + (keys[i] >> 35))
-        for i in range(at, stop):
-            key = keys[i]
-            place = (key & 0xFFFFFFFF) * stride + (key >> 35)
-            bit = np.uint8(1 << ((key >> 32) & 7))
+            key = np.uint64(keys[i])
+            place = (key & _FIRST) * width + (key >> _SECOND_BYTE)
+            bit = np.uint8(1 << ((key >> _SECOND) & _SEVEN))
             held = bits[place]
             bits[place] = held | bit
-            out[found] = key
-            found += (held & bit) == 0
+            out[last] = keys[i]
+            last += np.uint64((held & bit) == 0)
         at = stop
-    return found
+    return np.int64(last)
 
 
 @kernel

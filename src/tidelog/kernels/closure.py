@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import kernel, lean
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -23,7 +23,7 @@ _FOUR = np.uint64(4)
 _TOP = np.uint64(56)
 
 
-@kernel
+@lean
 def count_ones(word):
     """How many bits of a 64-bit word are set."""
     word = word - ((word >> ONE) & _PAIRS)
@@ -32,7 +32,7 @@ def count_ones(word):
     return np.int64((word * _SUM) >> _TOP)
 
 
-@kernel
+@lean
 def row_has(words, lists, place, top, slot):
     """Whether the row has `slot`."""
     if words.shape[0]:
@@ -153,7 +153,7 @@ def add_common_parts(old_words, old_lists, old_places, old_tops, words, lists, p
                 out[i] += parts[p, 2]
 
 
-@kernel
+@lean
 def weigh_word(word, at, wide, sizes):
     """How many nodes the slots of word number `at` stand for; `wide` has a bit for each slot of more than one."""
     total = count_ones(word)
@@ -165,7 +165,7 @@ def weigh_word(word, at, wide, sizes):
     return total
 
 
-@kernel
+@lean
 def weigh_row(row, top, wide, sizes):
     """How many nodes the slots of a row of bits stand for."""
     total = np.int64(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.closure import row_has
+from tidelog.kernels.closure import ONE, row_has
 from tidelog.kernels.jit import kernel
 
 UNSEEN = -1
@@ -44,8 +44,8 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
     at the end no node is.
     """
     lows = np.empty(nodes.size, np.int32)
-    edges = np.empty(nodes.size, np.int64)
-    path = np.empty(nodes.size, np.int32)
+    edges = np.empty(nodes.size, np.uint64)
+    path = np.empty(nodes.size, np.uint64)
     waiting = np.empty(nodes.size, np.int32)
     numbered = 0
     components = 0
@@ -53,18 +53,18 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
     begins[0] = 0
     # Nodes without edges are components that may come first. The search need not go there.
     for node in nodes:
-        if counts[node] == 0:
-            marks[node] = 0
-            order[filled] = node
-            filled += 1
-            components += 1
-            begins[components] = filled
+        order[filled] = node
+        is_bare = counts[np.uint64(node)] == 0
+        marks[np.uint64(node)] = 0 if is_bare else UNSEEN
+        filled += is_bare
+        begins[filled] = filled
+    components = filled
     for root in nodes:
         if marks[root] != UNSEEN:
             continue
         depth = 0
         held = 0
-        path[0] = root
+        path[0] = np.uint64(root)
         entering = True
         while depth >= 0:
             node = path[depth]
@@ -72,25 +72,25 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
                 numbered += 1
                 marks[node] = numbered
                 lows[depth] = numbered
-                edges[depth] = starts[node]
+                edges[depth] = np.uint64(starts[node])
                 waiting[held] = node
                 held += 1
                 entering = False
-            end = starts[node] + counts[node]
+            end = np.uint64(starts[node]) + np.uint64(counts[node])
             at = edges[depth]
             low = lows[depth]
             while at < end:
-                mark = marks[payload[at, 0]]
+                mark = marks[np.uint64(payload[at, 0])]
                 if mark == UNSEEN:
                     break
                 if 0 < mark < low:
                     low = mark
-                at += 1
+                at += ONE
             lows[depth] = low
-            edges[depth] = at + 1
+            edges[depth] = at + ONE
             if at < end:
                 depth += 1
-                path[depth] = payload[at, 0]
+                path[depth] = np.uint64(payload[at, 0])
                 entering = True
                 continue
             if low == marks[node]:
@@ -100,7 +100,7 @@ def strong_components(nodes, starts, counts, payload, marks, order, begins):
                     marks[member] = 0
                     order[filled] = member
                     filled += 1
-                    if member == node:
+                    if np.uint64(member) == node:
                         break
                 components += 1
                 begins[components] = filled

@@ -7,6 +7,8 @@ edges of one source together. `stamps` marks neighbours with numbers above `base
 
 from __future__ import annotations
 
+import numpy as np
+
 from tidelog.kernels.jit import kernel
 
 ABSENT = 0
@@ -35,32 +37,50 @@ def find_new_edges(sources, targets, starts, counts, payload, heads, chain, stam
 
 @kernel
 def lay_out_edges(sources, targets, starts, counts, rooms, payload, stamps, base):
-    """Writes edges to the blocks of a graph that has none, each of them once; returns how many are different.
+    """Writes edges to the blocks of a graph that has none, each of them once.
 
+    Returns how many are different, and how many nodes are ends of them.
     `counts` and `rooms` are zeros; `stamps` needs no more numbers above `base` than there are nodes.
     """
-    for source in sources:
-        rooms[source] += 1
+    for i in range(np.uint64(sources.size)):
+        rooms[np.uint64(sources[i])] += 1
     tail = 0
     for node in range(rooms.size):
-        starts[node] = tail
+        starts[node] = counts[node] = tail
         tail += rooms[node]
-    for i in range(sources.size):
-        source = sources[i]
-        payload[starts[source] + counts[source], 0] = targets[i]
-        counts[source] += 1
+    for i in range(np.uint64(sources.size)):
+        source = np.uint64(sources[i])
+        place = counts[source]
+        payload[np.uint64(place), 0] = targets[i]
+        counts[source] = place + 1
     different = 0
     for node in range(rooms.size):
-        begin = starts[node]
-        kept = begin
-        for at in range(begin, begin + counts[node]):
-            target = payload[at, 0]
-            payload[kept, 0] = target
-            kept += stamps[target] != base + node + 1
-            stamps[target] = base + node + 1
-        counts[node] = kept - begin
-        different += kept - begin
-    return different
+        stamp = base + node + 1
+        is_double = False
+        for at in range(np.uint64(starts[node]), np.uint64(counts[node])):
+            target = np.uint64(payload[at, 0])
+            is_double |= stamps[target] == stamp
+            stamps[target] = stamp
+        counts[node] -= starts[node]
+        if is_double:
+            counts[node] = _without_doubles(payload, starts[node], counts[node])
+        different += counts[node]
+    ends = 0
+    for node in range(rooms.size):
+        ends += (rooms[node] > 0) | (stamps[node] > base)
+    return different, ends
+
+
+@kernel
+def _without_doubles(payload, begin, count):
+    """Keeps each neighbour of a block once; returns how many they are."""
+    payload[begin : begin + count, 0].sort()
+    kept = 1
+    for at in range(begin + 1, begin + count):
+        if payload[at, 0] != payload[at - 1, 0]:
+            payload[begin + kept, 0] = payload[at, 0]
+            kept += 1
+    return kept
 
 
 @kernel

@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.closure import ONE, weigh_row
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import lean
 from tidelog.kernels.reach import unite_rows
 
 
-@kernel
+@lean
 def first_reach_in_bits(
-    order, begins, slot_of, sizes, wide, starts, counts, payload, covers, places, tops, weights, words, changed
+    order, begins, slot_of, sizes, wide, starts, counts, payload, covers, places, tops, weights, words
 ):
-    """Computes the rows of all components as bits, in `words` one behind the other; returns how many are not empty.
+    """Computes the rows of all components as bits, in `words` one behind the other.
 
-    changed[i] = (slot, 0, ...) for each of them, as `reach_in_bits` has it. For `covers` see `unite_rows`; `wide` gets
-    the bits of components with several nodes. What says that a row is empty is there before: no place, zeros, no bits.
+    Returns how many are not empty, and how many pairs of nodes they stand for. For `covers` see `unite_rows`; `wide`
+    gets the bits of components with several nodes. What says that a row is empty is there before: no place, zeros, no
+    bits.
     """
     found = 0
+    pairs = np.int64(0)
     for k in range(begins.size - 1):
         if begins[k + 1] - begins[k] == 1:
             if counts[order[begins[k]]] == 0:
@@ -31,7 +33,6 @@ def first_reach_in_bits(
         places[k] = found
         tops[k] = top
         weights[k] = weigh_row(row, top, wide, sizes)
-        changed[found, :] = 0
-        changed[found, 0] = k
+        pairs += sizes[k] * weights[k]
         found += 1
-    return found
+    return found, pairs

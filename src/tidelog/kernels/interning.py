@@ -6,6 +6,7 @@ import numpy as np
 
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import kernel
+from tidelog.kernels.rows import LANES
 
 EMPTY = -1
 
@@ -39,6 +40,23 @@ def intern_words(slots, values, count, words, start, ids):
 
 
 @kernel
+def extremes(words):
+    """The least and the greatest of some words, of which there is one at least; several are compared at a time."""
+    least = np.full(LANES, words[0])
+    greatest = np.full(LANES, words[0])
+    whole = np.uint64(words.size // LANES * LANES)
+    for start in range(np.uint64(0), whole, np.uint64(LANES)):
+        for lane in range(np.uint64(LANES)):
+            least[lane] = min(least[lane], words[start + lane])
+            greatest[lane] = max(greatest[lane], words[start + lane])
+    low, high = least.min(), greatest.max()
+    for at in range(whole, np.uint64(words.size)):
+        low = min(low, words[at])
+        high = max(high, words[at])
+    return low, high
+
+
+@kernel
 def different_words(words, least, seen, different, ids):
     """Writes the different words to `different` in order of arrival, and to `ids` which of them each is; how many.
 
@@ -46,7 +64,7 @@ def different_words(words, least, seen, different, ids):
     cannot be foreseen, so nothing hangs on it.
     """
     found = np.int32(0)
-    for i in range(words.size):
+    for i in range(np.uint64(words.size)):
         place = words[i] - least
         known = seen[place]
         different[found] = words[i]
@@ -60,8 +78,8 @@ def different_words(words, least, seen, different, ids):
 @kernel
 def rename_ids(ids, names):
     """Writes names[id] in place of each id."""
-    for i in range(ids.size):
-        ids[i] = names[ids[i]]
+    for i in range(np.uint64(ids.size)):
+        ids[i] = names[np.uint64(ids[i])]
 
 
 @kernel

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.jit import inlined, kernel
+from tidelog.kernels.rows import LANES, largest_in_lanes
 
 
 @kernel
@@ -40,16 +41,17 @@ def _number_end(group, node, numbers, stride, count, nodes):
 def measure_edges(rows):
     """The greatest group and the greatest end of rows (group, source, target), -1 without any, and whether none is
     negative."""
-    group = np.int32(-1)
-    source = np.int32(-1)
-    target = np.int32(-1)
+    lanes = np.full(3 * LANES, -1, np.int32)
+    numbers = rows.reshape(-1)
+    largest_in_lanes(numbers, lanes)
     signs = np.int32(0)
-    for i in range(rows.shape[0]):
-        group = max(group, rows[i, 0])
-        source = max(source, rows[i, 1])
-        target = max(target, rows[i, 2])
-        signs |= rows[i, 0] | rows[i, 1] | rows[i, 2]
-    return group, max(source, target), signs >= 0
+    for i in range(np.uint64(numbers.size)):
+        signs |= numbers[i]
+    group = end = np.int32(-1)
+    for i in range(LANES):
+        group = max(group, lanes[3 * i])
+        end = max(end, lanes[3 * i + 1], lanes[3 * i + 2])
+    return group, end, signs >= 0
 
 
 @kernel

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.closure import ONE, ZERO, common_weight, count_ones, weigh_row, weigh_word
-from tidelog.kernels.jit import inlined, kernel
+from tidelog.kernels.jit import inlined, kernel, lean
 from tidelog.kernels.slots import FRESH, KEPT
 
 _NO_WORDS = np.empty((0, 0), np.uint64)
 _NO_WIDE = np.empty(0, np.uint64)
+_SIX = np.uint64(6)
+_LOW = np.uint64(63)
 
 
 @kernel
@@ -81,7 +83,7 @@ def reach_in_bits(
     return kinds.size, spared, logged, found
 
 
-@kernel
+@lean
 def unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, tops, words, row):
     """Writes to `row` all slots that the `nodes` of a component have edges to, and their rows; returns its length.
 
@@ -89,53 +91,57 @@ def unite_rows(nodes, slot, starts, counts, payload, covers, slot_of, places, to
     how many they are.
     """
     top = np.int64(0)
+    furthest = np.uint64(0)
     for node in nodes:
-        used = np.int64(starts[node])
-        stop = used + counts[node]
+        used = np.uint64(starts[node])
+        stop = used + np.uint64(counts[node])
         for e in range(used, stop):
             end = payload[e, 0]
-            target = slot_of[end]
+            target = np.uint64(slot_of[np.uint64(end)])
+            furthest = max(furthest, target)
             reached = np.int64(tops[target])
-            at = np.int64(target >> 6)
-            bit = ONE << np.uint64(target & 63)
-            if reached == 0 or target == slot or (at < top and row[at] & bit != ZERO):
+            if reached == 0 or target == np.uint64(slot):
+                continue
+            at = target >> _SIX
+            bit = ONE << (target & _LOW)
+            if at < np.uint64(top) and row[at] & bit != ZERO:
                 continue
             payload[e, 0] = payload[used, 0]
             payload[used, 0] = end
-            used += 1
-            place = places[target]
+            used += ONE
+            place = np.uint64(places[target])
             for j in range(np.uint64(min(top, reached))):
                 row[j] |= words[place, j]
             for j in range(np.uint64(top), np.uint64(reached)):
                 row[j] = words[place, j]
             top = _lengthen(row, max(top, reached), at)
             row[at] |= bit
+        if used < stop:
+            top = _lengthen(row, top, furthest >> _SIX)
         # Others bring one bit at most. Which of them do cannot be foreseen: nothing hangs on it.
         for e in range(used, stop):
             end = payload[e, 0]
-            target = slot_of[end]
-            at = np.int64(target >> 6)
-            bit = ONE << np.uint64(target & 63)
-            top = _lengthen(row, top, at)
+            target = np.uint64(slot_of[np.uint64(end)])
+            at = target >> _SIX
+            bit = ONE << (target & _LOW)
             held = row[at]
             row[at] = held | bit
             payload[e, 0] = payload[used, 0]
             payload[used, 0] = end
-            used += held & bit == ZERO
-        covers[node] = used - starts[node]
+            used += np.uint64(held & bit == ZERO)
+        covers[node] = np.int64(used) - starts[node]
     return top
 
 
 @inlined
 def _lengthen(row, top, at):
     """The length of a row that has word number `at`, after zeros were written up to it."""
-    while top <= at:
-        row[top] = ZERO
-        top += 1
-    return top
+    for j in range(np.uint64(top), at + ONE):
+        row[j] = ZERO
+    return max(top, np.int64(at) + 1)
 
 
-@kernel
+@lean
 def _replace_row(own, top, row, new_top):
     """Exchanges `own` for `row`, and `row` for the bits in which they differ; returns the band of words that do.
 
@@ -154,7 +160,7 @@ def _replace_row(own, top, row, new_top):
     return trim_band(row, np.int64(0), max(np.int64(top), new_top))
 
 
-@kernel
+@lean
 def trim_band(row, low, high):
     """The band without words at its ends that are zero."""
     while low < high and row[low] == ZERO:
@@ -164,7 +170,7 @@ def trim_band(row, low, high):
     return low, high
 
 
-@kernel
+@lean
 def weigh_band(row, own, low, high, wide, sizes):
     """How many nodes the bits of the band stand for that `own` has, and those that it has not."""
     more = np.int64(0)

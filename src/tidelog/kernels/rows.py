@@ -6,6 +6,9 @@ import numpy as np
 
 from tidelog.kernels.jit import kernel
 
+LANES = 16
+"""How many rows are compared with what is the largest so far at a time."""
+
 
 @kernel
 def expand(left, keep, begins, lengths, payload, take, out, row, offset):
@@ -63,11 +66,29 @@ def take_column(rows, column, out):
 @kernel
 def largest_of_pairs(rows):
     """The largest first id and the largest second id, 0 where there is none."""
+    lanes = np.zeros(2 * LANES, np.int32)
+    largest_in_lanes(rows.reshape(-1), lanes)
     first = second = np.int32(0)
-    for i in range(rows.shape[0]):
-        first = max(first, rows[i, 0])
-        second = max(second, rows[i, 1])
+    for i in range(LANES):
+        first = max(first, lanes[2 * i])
+        second = max(second, lanes[2 * i + 1])
     return first, second
+
+
+@kernel
+def largest_in_lanes(numbers, lanes):
+    """Raises each lane to the largest of every so many `numbers` as there are lanes.
+
+    One after the other, it could not be foreseen which are larger than all before: ids often come in ascending order.
+    Side by side, several are compared at a time.
+    """
+    width = np.uint64(lanes.size)
+    whole = np.uint64(numbers.size // lanes.size * lanes.size)
+    for start in range(np.uint64(0), whole, width):
+        for lane in range(width):
+            lanes[lane] = max(lanes[lane], numbers[start + lane])
+    for lane in range(np.uint64(numbers.size) - whole):
+        lanes[lane] = max(lanes[lane], numbers[whole + lane])
 
 
 @kernel

@@ -6,6 +6,9 @@ no members any more, but keeps its size and its row until nobody can ask for wha
 
 from __future__ import annotations
 
+import numpy as np
+
+from tidelog.kernels.closure import ONE
 from tidelog.kernels.jit import kernel
 
 KEPT = 0
@@ -79,13 +82,13 @@ def assign_slots(order, begins, kinds, available, slot_of, sizes, firsts, nexts,
 @kernel
 def number_slots(order, begins, slot_of, sizes, firsts, nexts):
     """Gives component k slot k, where no node has a slot yet."""
-    for k in range(begins.size - 1):
-        sizes[k] = begins[k + 1] - begins[k]
-        after = -1
-        for at in range(begins[k], begins[k + 1]):
+    for k in range(np.uint64(begins.size - 1)):
+        sizes[k] = begins[k + ONE] - begins[k]
+        after = np.int32(-1)
+        for at in range(np.uint64(begins[k]), np.uint64(begins[k + ONE])):
             node = order[at]
-            slot_of[node] = k
-            nexts[node] = after
+            slot_of[np.uint64(node)] = k
+            nexts[np.uint64(node)] = after
             after = node
         firsts[k] = after
 

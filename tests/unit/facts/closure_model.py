@@ -82,3 +82,9 @@ def scripts(nodes):
     node = st.integers(0, nodes - 1).map(lambda number: 1000 * number + 7)
     edge = st.tuples(st.integers(0, 1).map(lambda group: 3 * group), node, node)
     return st.lists(st.tuples(st.lists(edge, max_size=8), st.lists(edge, max_size=8)), max_size=8)
+
+
+def dense_edges(nodes):
+    """Lists of edges of one group over a few nodes, numbered from 0 on; some may come twice."""
+    node = st.integers(0, nodes - 1)
+    return st.lists(st.tuples(st.just(0), node, node), max_size=12)

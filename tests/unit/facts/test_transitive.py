@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,10 +12,12 @@ from hypothesis import strategies as st
 from tidelog.errors import LimitError, UsageError
 from tidelog.facts import closure as closures
 from tidelog.facts import transitive as module
-from tidelog.facts.closure import ClosureTooLarge
+from tidelog.facts.closure import ClosureTooLarge, End
+from tidelog.facts.graph import Graph
+from tidelog.facts.nodes import SOURCE
 from tidelog.facts.reach_rows import ListRows
 from tidelog.facts.transitive import Form, TransitiveClosure
-from unit.facts.closure_model import Checked, rows_of, scripts, transitive, tuples
+from unit.facts.closure_model import Checked, dense_edges, rows_of, scripts, transitive, tuples
 from unit.kernels.forms import TIERS, tier
 
 NONE = rows_of([])
@@ -45,6 +49,35 @@ def test_changes_between_known_nodes_are_followed(name, script):
         checked.update([(group, 1000 * node + 7, 9999) for group in (0, 3) for node in range(9)])
         for added, removed in script:
             checked.update(added, removed)
+
+
+@forms
+@pytest.mark.parametrize("name", TIERS)
+@settings(max_examples=60, deadline=None)
+@given(dense_edges(6), st.lists(st.tuples(dense_edges(9), dense_edges(9)), max_size=3), scripts(4))
+def test_nodes_that_were_numbered_by_their_ids_are_followed(form, name, first, near, far):
+    with tier(name):
+        checked = Checked(TransitiveClosure(form=form), transitive)
+        checked.update(first)
+        for added, removed in (*near, *far):
+            checked.update(added, removed)
+
+
+@pytest.mark.parametrize(
+    ("ids", "numbers"), [((0, 1, 3), [0, 1, 3]), ((0, 1, 2, 7), [0, 1, 2, 7]), ((0, 1, 2, 8), [0, 1, 2, 3])]
+)
+def test_nodes_are_numbered_by_ids_of_which_half_are_nodes(ids, numbers):
+    graph = Graph()
+    graph.begin(rows_of(edges(*pairwise(ids))))
+    assert graph.find(rows_of([(0, node) for node in ids], 2), SOURCE).tolist() == numbers
+
+
+def test_the_first_delta_knows_its_sources():
+    closure = TransitiveClosure()
+    delta = closure.update(rows_of(edges((0, 1), (1, 2))), NONE)
+    assert tuples(delta.appeared_ends(End.SOURCE)) == [(0, 0), (0, 1)]
+    assert tuples(delta.vanished_ends(End.SOURCE)) == []
+    assert delta.appeared_ends(End.TARGET) is None
 
 
 def test_many_changes_of_an_acyclic_graph_are_followed():

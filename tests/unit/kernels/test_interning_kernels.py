@@ -10,6 +10,7 @@ from tidelog.kernels.interning import (
     EMPTY,
     copy_texts,
     different_words,
+    extremes,
     intern_texts,
     intern_words,
     rehash_texts,
@@ -55,6 +56,11 @@ def test_words_near_to_one_another_are_told_apart(values):
     assert different[:found].tolist() == list(dict.fromkeys(values))
     run_both(rename_ids, ids, np.arange(found, dtype=np.int32) + 7)
     assert ids.tolist() == [7 + number for number in numbered(values)]
+
+
+@given(st.lists(words, min_size=1, max_size=60))
+def test_the_least_and_the_greatest_word_are_found(values):
+    assert run_both(extremes, np.array(values, np.uint64)) == (min(values), max(values))
 
 
 def cut(values):

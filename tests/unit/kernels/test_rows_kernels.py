@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.kernels.rows import compress, expand, project, project_changing, project_some, run_starts
+from tidelog.kernels.rows import (
+    compress,
+    expand,
+    largest_of_pairs,
+    project,
+    project_changing,
+    project_some,
+    run_starts,
+)
 from unit.kernels.forms import run_both
 
 ids = st.integers(0, 2**31 - 1)
@@ -83,3 +91,9 @@ def test_runs_start_where_a_row_differs_from_the_one_before(rows, room):
     runs = run_both(run_starts, rows_array(rows), np.array([1], np.int64), starts)
     assert runs == (len(expected) if len(expected) <= room else -1)
     assert starts[: max(0, runs)].tolist() == (expected if runs >= 0 else [])
+
+
+@given(st.lists(st.tuples(ids, ids), max_size=40))
+def test_the_largest_ids_of_pairs_are_found(rows):
+    largest = run_both(largest_of_pairs, rows_array(rows))
+    assert largest == tuple(max((row[column] for row in rows), default=0) for column in range(2))
