@@ -1,21 +1,160 @@
-"""Questions for a derivation of heads, answered by generated code: one pass over the marked facts for each rule."""
+"""Plans that ask about marked facts: which heads they find, and which of the facts have a derivation.
+
+Those that have taken long are answered by generated code, one pass over the marked facts for each plan.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from time import perf_counter
 
 import numpy as np
 
+from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import bind, catch_up
-from tidelog.backends.local.pushing import PushedCode
+from tidelog.backends.local.pushing import PushedCode, asking_code_of, code_of
+from tidelog.backends.local.sinks import sink_for
+from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
-from tidelog.codegen.operands import RowNumbers, Spans
-from tidelog.facts.fact_set import FactSet
+from tidelog.backends.local.tiers import Tiers
+from tidelog.backends.local.translate import survivors
+from tidelog.backends.protocol import Part, Tier, Watch, unwatched
+from tidelog.codegen.operands import Asked, RowNumbers
+from tidelog.codegen.push_rule import Sharing
+from tidelog.facts.fact_set import FactSet, Gathering
+from tidelog.facts.membership import Rows, chosen, passing_membership
 from tidelog.facts.numbering import PairNumbers
+from tidelog.facts.relation import Relation
+from tidelog.plan.nodes import RulePlan
+
+_FEW_MATCHES = ((64, 2), (1024, 8))
+"""Facts from which on a derivation is first looked for among so many matches of each join: one is enough."""
+
+_PATIENCE = 0.2
+"""How much of the time that a rule may take as batches a question may take before its code is compiled: somebody waits
+for the change, and the next one asks the same."""
 
 _AT_ONCE = 1 << 14
 """Facts that are asked about in one call: it cannot be watched meanwhile."""
+
+_ROOM = 1 << 14
+"""Rows that code may find before the set of them grows."""
+
+
+class Questions:
+    """Answers by plans over what is stored and marked; `body` gives the steps of a plan."""
+
+    def __init__(self, store: Store, tier: Tier, body: Callable[[RulePlan], Body]) -> None:
+        self._store = store
+        self._body = body
+        self._askers = Tiers(store, tier, Sharing.ALONE, asking_code_of, _PATIENCE)
+        self._finders = Tiers(store, tier, Sharing.ALONE, code_of, _PATIENCE)
+
+    def catch_up(self, rules: Sequence[RulePlan]) -> None:
+        """Makes ready what the plans look up."""
+        for rule in rules:
+            code = self.code(rule)
+            if code is None:
+                self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
+            else:
+                catch_up(code.rule.operands, self._store)
+                fits(code, self._store)
+
+    def code(self, rule: RulePlan) -> PushedCode | None:
+        """The code by which a plan is run now, if there is some."""
+        return self._askers.code(rule) or self._finder(rule)
+
+    def _finder(self, rule: RulePlan) -> PushedCode | None:
+        """The code that finds heads; those of some plans are no relation."""
+        return self._finders.code(rule) if rule.head in self._store.relations else None
+
+    def collect(self, rules: Sequence[RulePlan], watch: Watch) -> Mapping[str, FactSet]:
+        """What each plan derives, by head."""
+        pushed: dict[str, Relation] = {}
+        others = []
+        for rule in rules:
+            code = self._finder(rule)
+            if code is None or not fits(code, self._store):
+                others.append(rule)
+                continue
+            arity = self._store.relations[rule.head].arity
+            found = pushed.setdefault(rule.head, Relation(arity, membership=passing_membership(max(1, arity), _ROOM)))
+            self._push(code, Evaluation(self._store, rule, survivors, watch), found)
+        answers = self._collect_in_batches(others, watch)
+        for head, relation in pushed.items():
+            if relation.count:
+                facts = FactSet(relation.rows[: relation.count].copy(), relation.membership)
+                answers[head] = facts.union(answers[head]) if head in answers else facts
+        return answers
+
+    def _push(self, code: PushedCode, evaluation: Evaluation, found: Relation) -> None:
+        """Adds what a plan derives by its code."""
+        catch_up(code.rule.operands, self._store)
+        code.run_into(sink_for(found), evaluation, partial(self._find_from, evaluation, found))
+        found.settle()
+
+    def _find_from(self, evaluation: Evaluation, found: Relation, begin: int, end: int) -> None:
+        """Adds what a plan derives from some of the rows that it starts from, as batches."""
+        body = self._body(evaluation.rule)
+        body.catch_up(evaluation)
+        body.prepare(evaluation)
+        assert isinstance(body.source, ScanSource)
+        for rows in body.run(body.source.part(evaluation, begin, end), evaluation):
+            found.stage(rows)
+
+    def _collect_in_batches(self, rules: Sequence[RulePlan], watch: Watch) -> dict[str, FactSet]:
+        found: dict[str, Gathering] = {}
+        for rule in rules:
+            started = perf_counter()
+            self._gather(rule, watch, None, found)
+            if rule.head in self._store.relations:
+                self._finders.note(rule, perf_counter() - started)
+        return {head: gathered.facts() for head, gathered in found.items()}
+
+    def _gather(self, rule: RulePlan, watch: Watch, most_matches: int | None, found: dict[str, Gathering]) -> None:
+        """Adds what a plan derives; with `most_matches` from no more matches of a row in each join than that."""
+        for rows in self._found(Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)):
+            watch(rule, rows.shape[0])
+            if rows.shape[0]:
+                found.setdefault(rule.head, Gathering()).add(rows)
+
+    def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[FactSet, ...]:
+        """The different rows of each part of what the plans derive; nothing where they derive nothing."""
+        found = [(Gathering(), part) for part in parts]
+        for rule in rules:
+            for rows in self._found(Evaluation(self._store, rule, survivors)):
+                for gathered, part in found if rows.shape[0] else ():
+                    for columns in part:
+                        gathered.add_columns(rows, columns)
+        return tuple(gathered.facts() for gathered, _ in found) if found[0][0] else ()
+
+    def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
+        """The rows that a plan derives, some at a time; they are good until the next are asked for."""
+        body = self._body(evaluation.rule)
+        if self.code(evaluation.rule) is not None:
+            body.catch_up(evaluation)  # only its code was made ready
+        body.prepare(evaluation)
+        return body.run(body.source.morsels(evaluation), evaluation)
+
+    def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> FactSet:
+        """The marked facts of `relation` that none of the plans derives."""
+        codes = [(rule, code) for rule in rules if (code := self._askers.code(rule)) and fits(code, self._store)]
+        evaluations = [(code, Evaluation(self._store, rule, survivors, watch)) for rule, code in codes]
+        facts = unanswered(evaluations, relation, self._store)
+        others = [rule for rule in rules if all(rule is not known for known, _ in codes)]
+        started = perf_counter()
+        for many, most in (*_FEW_MATCHES, (1, None)):
+            if others and len(facts) >= many:
+                self._store.marked[relation] = facts
+                found: dict[str, Gathering] = {}
+                for rule in others:
+                    self._gather(rule, watch, most, found)
+                facts = facts.minus(found[relation].facts()) if relation in found else facts
+        for rule in others:
+            self._askers.note(rule, perf_counter() - started)
+        return facts
 
 
 def unanswered(questions: Sequence[tuple[PushedCode, Evaluation]], relation: str, store: Store) -> FactSet:
@@ -23,27 +162,21 @@ def unanswered(questions: Sequence[tuple[PushedCode, Evaluation]], relation: str
     facts = store.marked[relation]
     if not questions:
         return facts
-    is_aged = any(isinstance(operand, Spans) for code, _ in questions for operand in code.rule.operands)
-    rows = store.ages_of_marked(relation) if is_aged else np.ascontiguousarray(facts.rows)
+    numbered = Asked(relation, is_numbered=True)
+    is_numbered = any(numbered in code.rule.operands for code, _ in questions)
+    rows, numbers = store.numbered_marked(relation) if is_numbered else (np.ascontiguousarray(facts.rows), None)
     answered = np.zeros(rows.shape[0], np.uint8)
     for code, evaluation in questions:
         catch_up(code.rule.operands, store)
-        arguments = bind(code.rule.operands, evaluation, (rows, answered), code.interned)
+        asks_for_numbers = numbers is not None and numbered in code.rule.operands
+        lent = (rows, answered, numbers) if asks_for_numbers else (rows, answered)
+        arguments = bind(code.rule.operands, evaluation, lent, code.interned)
         for begin in range(0, rows.shape[0], _AT_ONCE):
             end = min(rows.shape[0], begin + _AT_ONCE)
             code.kernel(*arguments, begin, end)
             evaluation.watch(evaluation.rule, end - begin)
     left = answered == 0
-    if left.all():
-        return facts
-    arity = store.relations[relation].arity
-    return FactSet(np.ascontiguousarray(rows[left, :arity])) if arity else facts.none()
-
-
-def prepare(code: PushedCode, store: Store) -> None:
-    """Makes ready what the code looks up."""
-    catch_up(code.rule.operands, store)
-    fits(code, store)
+    return facts if left.all() else FactSet(chosen(rows, left))
 
 
 def fits(code: PushedCode, store: Store) -> bool:

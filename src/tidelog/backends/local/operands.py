@@ -25,6 +25,7 @@ from tidelog.codegen.operands import (
     Identity,
     Interning,
     Known,
+    NumberedRows,
     Numbers,
     Operand,
     RowNumbers,
@@ -155,6 +156,8 @@ def _arrays(operand: Operand, evaluation: Evaluation, lent: Arrays, interned: In
             return known.arrays if isinstance(known, PairSet) else (known.slots, known.rows)
         case Sink() | Asked():
             return lent
+        case NumberedRows(relation):
+            return store.numbered_marked(relation)
         case AgedBlocks(relation, column):
             aged = store.index(relation, (column,), is_numbered=True)
             assert isinstance(aged, Index)

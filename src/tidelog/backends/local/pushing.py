@@ -42,7 +42,10 @@ class PushedCode:
 
     def run(self, evaluation: Evaluation, in_batch: Vectorised) -> int:
         """Stages what the rule derives, whose operands are up to date; how many rows, known ones included."""
-        sink = sink_for(evaluation.store.relations[evaluation.rule.head])
+        return self.run_into(sink_for(evaluation.store.relations[evaluation.rule.head]), evaluation, in_batch)
+
+    def run_into(self, sink: Sink, evaluation: Evaluation, in_batch: Vectorised) -> int:
+        """As `run`, into another sink for rows of the head."""
         total = self.rows_to_start_from(evaluation)
         position = derived = 0
         while position < total:
