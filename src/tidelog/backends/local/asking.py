@@ -13,7 +13,7 @@ import numpy as np
 
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
-from tidelog.backends.local.operands import bind, catch_up
+from tidelog.backends.local.operands import bind
 from tidelog.backends.local.pushing import PushedCode, asking_code_of, code_of
 from tidelog.backends.local.sinks import sink_for
 from tidelog.backends.local.sources import ScanSource
@@ -32,9 +32,9 @@ from tidelog.plan.nodes import RulePlan
 _FEW_MATCHES = ((64, 2), (1024, 8))
 """Facts from which on a derivation is first looked for among so many matches of each join: one is enough."""
 
-_PATIENCE = 0.2
-"""How much of the time that a rule may take as batches a question may take before its code is compiled: somebody waits
-for the change, and the next one asks the same."""
+_PATIENCE = 0.1
+"""How much of the time that a rule may take as batches a question may take before its code is compiled or loaded:
+somebody waits for the change, and the next one asks the same."""
 
 _AT_ONCE = 1 << 14
 """Facts that are asked about in one call: it cannot be watched meanwhile."""
@@ -50,50 +50,53 @@ class Questions:
         self._store = store
         self._body = body
         self._askers = Tiers(store, tier, Sharing.ALONE, asking_code_of, _PATIENCE)
+        self._codes: dict[int, tuple[RulePlan, PushedCode | None]] = {}
         self._finders = Tiers(store, tier, Sharing.ALONE, code_of, _PATIENCE)
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
         """Makes ready what the plans look up."""
-        for rule in rules:
-            code = self.code(rule)
+        self._codes = {id(rule): (rule, self.code(rule)) for rule in rules}
+        for rule, code in self._codes.values():
             if code is None:
                 self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
             else:
-                catch_up(code.rule.operands, self._store)
-                fits(code, self._store)
+                code.catch_up(self._store)
 
     def code(self, rule: RulePlan) -> PushedCode | None:
-        """The code by which a plan is run now, if there is some."""
-        return self._askers.code(rule) or self._finder(rule)
+        """The code by which a plan is to be run now, if there is some."""
+        code = self._askers.code(rule)
+        if code is None and rule.head in self._store.relations:  # the heads of some plans are no relation
+            code = self._finders.code(rule)
+        return code if code is not None and fits(code, self._store) else None
 
-    def _finder(self, rule: RulePlan) -> PushedCode | None:
-        """The code that finds heads; those of some plans are no relation."""
-        return self._finders.code(rule) if rule.head in self._store.relations else None
+    def _ready_code(self, rule: RulePlan) -> PushedCode | None:
+        """The code that was made ready last for a plan."""
+        known, code = self._codes.get(id(rule), (None, None))
+        return code if known is rule else None
 
     def collect(self, rules: Sequence[RulePlan], watch: Watch) -> Mapping[str, FactSet]:
         """What each plan derives, by head."""
-        pushed: dict[str, Relation] = {}
+        pushed: dict[str, _Found] = {}
         others = []
         for rule in rules:
-            code = self._finder(rule)
-            if code is None or not fits(code, self._store):
+            code = self._ready_code(rule)
+            if code is None or code.asks:
                 others.append(rule)
                 continue
-            arity = self._store.relations[rule.head].arity
-            found = pushed.setdefault(rule.head, Relation(arity, membership=passing_membership(max(1, arity), _ROOM)))
-            self._push(code, Evaluation(self._store, rule, survivors, watch), found)
-        answers = self._collect_in_batches(others, watch)
-        for head, relation in pushed.items():
-            if relation.count:
-                facts = FactSet(relation.rows[: relation.count].copy(), relation.membership)
+            if rule.head not in pushed:
+                pushed[rule.head] = _Found(self._store.relations[rule.head].arity)
+            self._push(code, Evaluation(self._store, rule, survivors, watch), pushed[rule.head])
+        answers = self._collect_in_batches(others, watch) if others else {}
+        for head, found in pushed.items():
+            if facts := found.facts():
                 answers[head] = facts.union(answers[head]) if head in answers else facts
         return answers
 
-    def _push(self, code: PushedCode, evaluation: Evaluation, found: Relation) -> None:
+    def _push(self, code: PushedCode, evaluation: Evaluation, found: _Found) -> None:
         """Adds what a plan derives by its code."""
-        catch_up(code.rule.operands, self._store)
-        code.run_into(sink_for(found), evaluation, partial(self._find_from, evaluation, found))
-        found.settle()
+        code.catch_up(self._store)
+        code.run_into(found.sink, evaluation, partial(self._find_from, evaluation, found.relation))
+        found.relation.settle()
 
     def _find_from(self, evaluation: Evaluation, found: Relation, begin: int, end: int) -> None:
         """Adds what a plan derives from some of the rows that it starts from, as batches."""
@@ -106,11 +109,14 @@ class Questions:
 
     def _collect_in_batches(self, rules: Sequence[RulePlan], watch: Watch) -> dict[str, FactSet]:
         found: dict[str, Gathering] = {}
+        started = perf_counter()
         for rule in rules:
-            started = perf_counter()
             self._gather(rule, watch, None, found)
+        # What is asked together is compiled together.
+        seconds = perf_counter() - started
+        for rule in rules:
             if rule.head in self._store.relations:
-                self._finders.note(rule, perf_counter() - started)
+                self._finders.note(rule, seconds)
         return {head: gathered.facts() for head, gathered in found.items()}
 
     def _gather(self, rule: RulePlan, watch: Watch, most_matches: int | None, found: dict[str, Gathering]) -> None:
@@ -133,14 +139,14 @@ class Questions:
     def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
         """The rows that a plan derives, some at a time; they are good until the next are asked for."""
         body = self._body(evaluation.rule)
-        if self.code(evaluation.rule) is not None:
+        if self._ready_code(evaluation.rule) is not None:
             body.catch_up(evaluation)  # only its code was made ready
         body.prepare(evaluation)
         return body.run(body.source.morsels(evaluation), evaluation)
 
     def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> FactSet:
         """The marked facts of `relation` that none of the plans derives."""
-        codes = [(rule, code) for rule in rules if (code := self._askers.code(rule)) and fits(code, self._store)]
+        codes = [(rule, code) for rule in rules if (code := self._ready_code(rule)) is not None and code.asks]
         evaluations = [(code, Evaluation(self._store, rule, survivors, watch)) for rule, code in codes]
         facts = unanswered(evaluations, relation, self._store)
         others = [rule for rule in rules if all(rule is not known for known, _ in codes)]
@@ -157,6 +163,19 @@ class Questions:
         return facts
 
 
+class _Found:
+    """The rows that code finds of a head, each once."""
+
+    def __init__(self, arity: int) -> None:
+        self.relation = Relation(arity, membership=passing_membership(max(1, arity), _ROOM))
+        self.sink = sink_for(self.relation)
+
+    def facts(self) -> FactSet | None:
+        """All of them; None where there are none."""
+        count = self.relation.count
+        return FactSet(self.relation.rows[:count].copy(), self.relation.membership) if count else None
+
+
 def unanswered(questions: Sequence[tuple[PushedCode, Evaluation]], relation: str, store: Store) -> FactSet:
     """The marked facts of `relation` for which none of the questions finds a derivation."""
     facts = store.marked[relation]
@@ -167,7 +186,7 @@ def unanswered(questions: Sequence[tuple[PushedCode, Evaluation]], relation: str
     rows, numbers = store.numbered_marked(relation) if is_numbered else (np.ascontiguousarray(facts.rows), None)
     answered = np.zeros(rows.shape[0], np.uint8)
     for code, evaluation in questions:
-        catch_up(code.rule.operands, store)
+        code.catch_up(store)
         asks_for_numbers = numbers is not None and numbered in code.rule.operands
         lent = (rows, answered, numbers) if asks_for_numbers else (rows, answered)
         arguments = bind(code.rule.operands, evaluation, lent, code.interned)

@@ -69,6 +69,13 @@ def catch_up(operands: Iterable[Operand], store: Store, team: Team | None = None
     team.map(_catch_up_all, shares)
 
 
+def indexes_of(operands: Iterable[Operand], store: Store) -> tuple[AnyIndex, ...]:
+    """The indexes that the operands read; they are the same as long as no relation becomes a closure."""
+    return tuple(
+        {id(index): index for operand in operands if (index := _index_of(operand, store)) is not None}.values()
+    )
+
+
 def _index_of(operand: Operand, store: Store) -> AnyIndex | None:
     match operand:
         case Blocks(relation, key):

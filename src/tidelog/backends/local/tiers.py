@@ -47,8 +47,8 @@ class Candidate:
 
 
 class Tiers:
-    """Decides for each plan of a rule, whose code `write` gives. It is compiled by one other process at a time: the sooner,
-    the less `patience` there is."""
+    """Decides for each plan of a rule, whose code `write` gives. One other process at a time compiles it: the less
+    `patience`, the sooner."""
 
     def __init__(
         self, store: Store, tier: Tier, sharing: Sharing, write: Write = code_of, patience: float = 1.0
@@ -86,7 +86,7 @@ class Tiers:
             return
         self._spent[rule.id] += seconds
         spent = self._spent[rule.id]
-        if spent < WORTH_LOADING:
+        if spent < self._patience * WORTH_LOADING:
             return
         candidate = self._candidate(rule)
         if candidate.is_ready or isinstance(candidate.code, NotPushed) or candidate.is_waiting:
