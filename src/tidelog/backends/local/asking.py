@@ -182,13 +182,13 @@ def unanswered(questions: Sequence[tuple[PushedCode, Evaluation]], relation: str
     if not questions:
         return facts
     numbered = Asked(relation, is_numbered=True)
-    is_numbered = any(numbered in code.rule.operands for code, _ in questions)
-    rows, numbers = store.numbered_marked(relation) if is_numbered else (np.ascontiguousarray(facts.rows), None)
+    rows, numbers = np.ascontiguousarray(facts.rows), np.empty(0, np.int32)
+    if any(numbered in code.rule.operands for code, _ in questions):
+        rows, numbers = store.numbered_marked(relation)
     answered = np.zeros(rows.shape[0], np.uint8)
     for code, evaluation in questions:
         code.catch_up(store)
-        asks_for_numbers = numbers is not None and numbered in code.rule.operands
-        lent = (rows, answered, numbers) if asks_for_numbers else (rows, answered)
+        lent = (rows, answered, numbers) if numbered in code.rule.operands else (rows, answered)
         arguments = bind(code.rule.operands, evaluation, lent, code.interned)
         for begin in range(0, rows.shape[0], _AT_ONCE):
             end = min(rows.shape[0], begin + _AT_ONCE)
