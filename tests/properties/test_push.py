@@ -6,7 +6,7 @@ runs in `unit/local/test_tiers.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from unittest import mock
 
 import pytest
@@ -20,7 +20,7 @@ from replay import apply_step, expected_history, replay
 from strategies import Sample, programs
 from test_cases import is_expected
 from tidelog import Maintenance, Tier
-from tidelog.backends.local import operands, pushing, shares, sinks, together
+from tidelog.backends.local import asking, operands, pushing, shares, sinks, together
 from tidelog.errors import EvaluationError
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import PairSet
@@ -117,6 +117,48 @@ def test_code_finds_a_derivation_of_a_fact_where_batches_find_one(story: Story) 
                 assert by_code == by_batches
 
 
+@settings(max_examples=pairs(share=3))
+@given(story=stories(PROGRAMS))
+def test_code_puts_the_facts_in_doubt_that_batches_put_in_doubt(story: Story) -> None:
+    history = expected_history(story)
+    if history is None:
+        return
+    with PUSH.open(history.checked) as session:
+        before = history.start
+        for chapter in history.chapters:
+            apply_step(chapter, before, session)
+            before = chapter.rows
+            for relation, question in questions_about_what_is_lost(session):
+                by_code, by_batches = found(relation, question, session)
+                assert by_code == by_batches
+
+
+def questions_about_what_is_lost(session: Session) -> Iterator[tuple[str, RulePlan]]:
+    """Every question about facts that there are, as if they went or came."""
+    for questions in session._model.materialization._questions().strata:
+        for (relation, _), rules in questions.lost.items():
+            yield from ((relation, rule) for rule in rules)
+
+
+def found(relation: str, question: RulePlan, session: Session) -> tuple[set[Row], set[Row]]:
+    """The heads that a question about every other fact of a relation finds, by code and as batches."""
+    backend, ordering = session._model.materialization._backend, session._model.materialization._ordering
+    backend.mark(relation, FactSet(backend.facts(relation).rows[::2]))
+    rules = ordering.of((question,))
+    backend.catch_up(rules)
+    by_code = backend.collect(rules).get(question.head)
+    by_batches = collected_in_batches(rules, session).get(question.head)
+    return tuple(set() if facts is None else rows_of(facts) for facts in (by_code, by_batches))  # type: ignore[return-value]
+
+
+def collected_in_batches(rules: Sequence[RulePlan], session: Session) -> Mapping[str, FactSet]:
+    """What plans derive, without their code."""
+    backend = session._model.materialization._backend
+    with mock.patch.object(asking.Questions, "code", return_value=None):
+        backend.catch_up(rules)
+        return backend.collect(rules)
+
+
 def questions_for_support(session: Session) -> Iterator[tuple[str, RulePlan]]:
     """Every question for a derivation of facts that there are."""
     held = session._model.materialization
@@ -132,9 +174,9 @@ def unsupported(relation: str, question: RulePlan, session: Session) -> tuple[se
     facts = backend.facts(relation)
     backend.mark(relation, facts)
     rules = ordering.of((question,))
+    answered = collected_in_batches(rules, session).get(relation)
+    by_batches = facts if answered is None else facts.minus(answered)
     backend.catch_up(rules)
-    found = backend.collect(rules).get(relation)
-    by_batches = facts if found is None else facts.minus(found)
     return rows_of(backend.unsupported(relation, rules)), rows_of(by_batches)
 
 

@@ -7,9 +7,11 @@ with a few. Facts that have an answer already are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
+from tidelog.codegen.ages import Ages
 from tidelog.codegen.atoms import Atoms, Surroundings, new_columns, repeats
-from tidelog.codegen.operands import AgedBlocks, Asked, Blocks, NotPushed, PushedRule, RowNumbers, RowsOf, Spans
+from tidelog.codegen.operands import AgedBlocks, Asked, Blocks, NotPushed, PushedRule, RowsOf
 from tidelog.codegen.terms import Terms, Unsayable
 from tidelog.codegen.writer import Writer, parameters
 from tidelog.language.syntax_tree import Comparison, Constant, Variable
@@ -36,17 +38,22 @@ class _Asking:
         self._writer = Writer()
         self._terms = Terms(self._writer, rule.kinds)
         self._atoms = Atoms(self._writer, surroundings, rule.head)
+        self._marked = self._marked_scan()
+        self._asked = Asked(rule.head, is_numbered=AGE in self._marked.columns)
+        self._ages: Ages | None = None
 
     def generate(self) -> PushedRule:
-        marked = self._marked()
-        writer = self._writer
-        rows, answered = writer.operand(Asked(marked.relation))
+        marked, writer = self._marked, self._writer
+        rows, answered, *_ = writer.operand(self._asked)
         writer.open("for row in range(begin, end):")
         writer.open(f"if {answered}[row] == 0:")
-        places = {number: f"{rows}[row, {number}]" for number in range(len(marked.columns))}
+        places = {number: f"{rows}[row, {number}]" for number, name in enumerate(marked.columns) if name != AGE}
         self._atoms.note(marked)
         self._atoms.agree(marked, places)
         self._atoms.bind(marked, places, None)
+        if older := [part.relation for part in self._parts if _is_older(part)]:
+            self._ages = Ages(writer, marked.relation, f"{writer.operand(self._asked)[2]}[row]")
+            self._ages.find(older)
         for number, part in enumerate(self._parts[1:], start=1):
             self._part(part, self._parts[number + 1 :])
         writer.line(f"{answered}[row] = 1")
@@ -55,7 +62,7 @@ class _Asking:
         source = "\n".join([heading, *writer.lines, "    return end", ""])
         return PushedRule(source, tuple(writer.operands), RowsOf(marked.relation, Version.MARKED))
 
-    def _marked(self) -> Scan:
+    def _marked_scan(self) -> Scan:
         """The scan of the facts that the question is about, which are the heads."""
         marked = self._parts[0] if self._parts else None
         if not isinstance(marked, Scan) or marked.version is not Version.MARKED or marked.relation != self._rule.head:
@@ -105,10 +112,11 @@ class _Asking:
         """Goes on for rows of the scan that came before the fact."""
         self._check_stored(scan)
         self._atoms.note(scan)
+        assert self._ages is not None
         plain = Scan(scan.relation, scan.columns[:-1])
         key, texts = self._atoms.key(plain)
         if len(key) == len(plain.columns):
-            self._writer.open(f"if {self._is_older(scan, self._number(plain, texts))}:")
+            self._writer.open(f"if {self._ages.is_older(scan.relation, self._atoms.number(plain, texts))}:")
             return
         if len(key) != 1:
             raise Unsayable("older rows that agree on several columns")
@@ -120,30 +128,23 @@ class _Asking:
             self._writer.line(f"{high} = {low} + {counts}[{texts[0]}]")
         at = self._loop(low, high)
         others = [number for number in range(len(plain.columns)) if number not in key]
-        self._writer.open(f"if {self._is_older(scan, f'{payload}[{at}, {len(others)}]')}:")
+        self._writer.open(f"if {self._ages.is_older(scan.relation, f'{payload}[{at}, {len(others)}]')}:")
         places = {column: f"{payload}[{at}, {place}]" for place, column in enumerate(others)}
         self._atoms.bind(plain, places, _needed(plain, key, rest))
 
     def _loop(self, low: str, high: str) -> str:
         """Writes a loop that ends where the fact has an answer; the name of what it counts."""
         at = self._writer.fresh("at")
-        _, answered = self._writer.operand(Asked(self._rule.head))
+        _, answered, *_ = self._writer.operand(self._asked)
         self._writer.open(f"for {at} in range({low}, {high}):")
         self._writer.line(f"if {answered}[row]:")
         self._writer.line("    break")
         return at
 
-    def _number(self, scan: Scan, texts: tuple[str, ...]) -> str:
-        """Text for the number of a row."""
-        is_array = self._surroundings.numbers_pairs(scan.relation)
-        numbers = self._writer.operand(RowNumbers(scan.relation, is_array))
-        if is_array:
-            return self._writer.call("number_of_pair", *texts, *numbers)
-        return self._atoms.row_number(texts, numbers)
 
-    def _is_older(self, scan: Scan, number: str) -> str:
-        starts, ages = self._writer.operand(Spans(scan.relation))
-        return self._writer.call("is_older", starts, ages, number, self._writer.variable(AGE))
+def _is_older(part: Part) -> TypeGuard[Scan]:
+    """Whether a part asks for rows that came before the fact."""
+    return isinstance(part, Scan) and part.version is Version.OLDER
 
 
 def _needed(scan: Scan, key: tuple[int, ...], rest: Sequence[Part]) -> list[str]:

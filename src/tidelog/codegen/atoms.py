@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tidelog.codegen.operands import Blocks, Identity, Known, RowsOf, Scratch
+from tidelog.codegen.operands import Blocks, Identity, Known, RowNumbers, RowsOf, Scratch
 from tidelog.codegen.writer import Writer
 from tidelog.language.syntax_tree import Constant
 from tidelog.plan.nodes import Scan, Version
@@ -92,6 +92,14 @@ class Atoms:
         if width == 2:
             return self._writer.call("has_pair", *texts, *known)
         return f"{self.row_number(texts, known)} >= 0"
+
+    def number(self, scan: Scan, texts: tuple[str, ...]) -> str:
+        """Text for the number of a row of a relation, -1 where it is not stored."""
+        is_array = self._surroundings.numbers_pairs(scan.relation)
+        numbers = self._writer.operand(RowNumbers(scan.relation, is_array))
+        if is_array:
+            return self._writer.call("number_of_pair", *texts, *numbers)
+        return self.row_number(texts, numbers)
 
     def row_number(self, texts: tuple[str, ...], numbered: tuple[str, ...]) -> str:
         """Text for the number of a row among numbered ones."""

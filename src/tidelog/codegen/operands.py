@@ -174,14 +174,25 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The marked rows of a relation, with their ages as one more column where somebody asks; which of them have an
-    answer."""
+    """The marked rows of a relation, which of them have an answer and, where it `is_numbered`, their numbers."""
+
+    relation: str
+    is_numbered: bool
+
+    @property
+    def parts(self) -> Mapping[str, Form]:
+        return {"rows": ROWS, "answered": BYTES, **({"numbers": IDS} if self.is_numbered else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRows:
+    """The marked rows of a relation, which are stored, and their numbers."""
 
     relation: str
 
     @property
     def parts(self) -> Mapping[str, Form]:
-        return {"rows": ROWS, "answered": BYTES}
+        return {"rows": ROWS, "numbers": IDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +255,7 @@ Operand: TypeAlias = (
     | Identity
     | Scratch
     | Asked
+    | NumberedRows
     | AgedBlocks
     | RowNumbers
     | Spans

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import TypeGuard
 
+from tidelog.codegen.ages import Ages
 from tidelog.codegen.atoms import Atoms, Surroundings, new_columns, repeats
 from tidelog.codegen.division import Division
 from tidelog.codegen.head import Head
@@ -18,6 +20,7 @@ from tidelog.codegen.operands import (
     Blocks,
     ChangedKeys,
     NotPushed,
+    NumberedRows,
     PushedRule,
     RowsOf,
     RunsOf,
@@ -62,6 +65,7 @@ class _Generator:
         self._writer = Writer()
         self._terms = Terms(self._writer, rule.kinds)
         self._atoms = Atoms(self._writer, surroundings, rule.head)
+        self._ages: Ages | None = None
         self._pushed: Pushed | PushedBlock | None = None
         self._shape = Shape(rule, self._parts, self._head, surroundings)
         is_divided = sharing is Sharing.TOGETHER and surroundings.width(rule.head) == 2
@@ -104,16 +108,20 @@ class _Generator:
             return grouped
         takes_runs = self._shape.takes_runs(scan)
         start = RunsOf(scan.relation) if takes_runs else RowsOf(scan.relation, scan.version)
-        (rows,) = self._writer.operand(start)
+        is_aged = AGE in scan.columns
+        rows, *numbers = self._writer.operand(NumberedRows(scan.relation) if is_aged else start)
         self._atoms.note(scan)
         self._writer.open("for row in range(begin, end):")
         if takes_runs:
             self._take_run(scan, rows)
             return start
-        places = {number: f"{rows}[row, {number}]" for number in range(len(scan.columns))}
+        places = {number: f"{rows}[row, {number}]" for number, name in enumerate(scan.columns) if name != AGE}
         self._atoms.agree(scan, places)
         self._atoms.bind(scan, places, None)
         self._look_ahead(scan, rows)
+        if is_aged:
+            self._ages = Ages(self._writer, scan.relation, f"{numbers[0]}[row]")
+            self._ages.find(part.relation for part in self._parts if _is_younger(part))
         return start
 
     def _take_run(self, scan: Scan, rows: str) -> None:
@@ -191,6 +199,8 @@ class _Generator:
 
     def _part(self, part: Part, rest: Sequence[Part]) -> None:
         match part:
+            case Scan(version=Version.YOUNGER):
+                self._younger(part)
             case Scan():
                 self._check_scan(part)
                 self._atoms.note(part)
@@ -216,10 +226,19 @@ class _Generator:
                 raise Unsayable("a body with alternatives")
 
     def _check_scan(self, scan: Scan) -> None:
-        if scan.version in (Version.OLDER, Version.YOUNGER) or AGE in scan.columns:
+        if scan.version in (Version.OLDER, Version.YOUNGER) or (AGE in scan.columns and scan is not self._parts[0]):
             raise Unsayable("a question about ages")
         if not self._surroundings.is_stored(scan.relation):
             raise Unsayable(f"'{scan.relation}', which is kept as a closure")
+
+    def _younger(self, scan: Scan) -> None:
+        """Goes on if a row of which all columns are known came after the one that the question is about."""
+        plain = Scan(scan.relation, scan.columns[:-1])
+        key, texts = self._atoms.key(plain)
+        if self._ages is None or len(key) < len(plain.columns) or not self._surroundings.is_stored(scan.relation):
+            raise Unsayable("a question about ages")
+        self._atoms.note(scan)
+        self._writer.open(f"if {self._ages.is_younger(scan.relation, self._atoms.number(plain, texts))}:")
 
     def _lookup(self, scan: Scan, rest: Sequence[Part]) -> None:
         key, texts = self._atoms.key(scan)
@@ -298,6 +317,11 @@ class _Generator:
     def _is_read_as_words(self, scan: Scan, key: int) -> bool:
         """Whether the ids of a key are read off words that are there anyway."""
         return len(scan.columns) == 2 and self._shape.has_words(scan.relation, key)
+
+
+def _is_younger(part: Part) -> TypeGuard[Scan]:
+    """Whether a part asks for rows that came after the one that a question is about."""
+    return isinstance(part, Scan) and part.version is Version.YOUNGER
 
 
 def _is_copy(rule: RulePlan) -> bool:

@@ -64,6 +64,7 @@ class Shape:
         return self.is_recursive(relation) and any(
             isinstance(part, Scan) and part.relation == relation and last is not None and part.columns[1 - key] == last
             for part in self._parts
+            if not isinstance(part, Scan) or part.version is not Version.YOUNGER
         )
 
     def takes_runs(self, scan: Scan) -> bool:

@@ -18,6 +18,7 @@ from tidelog.codegen.operands import (
     Identity,
     Interning,
     Known,
+    NumberedRows,
     Numbers,
     Operand,
     RowNumbers,
@@ -142,6 +143,8 @@ def _stem(operand: Operand) -> str:
             words = ["scratch"]
         case Asked(relation):
             words = [relation, "asked"]
+        case NumberedRows(relation):
+            words = [relation, "marked"]
         case AgedBlocks(relation, column):
             words = [relation, "aged", "by", str(column)]
         case RowNumbers(relation):

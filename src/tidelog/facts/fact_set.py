@@ -100,8 +100,10 @@ class FactSet:
 
     def beside(self, *others: FactSet) -> FactSet:
         """The facts of all, which have none in common."""
-        some = [each.rows for each in (self, *others) if len(each)]
-        return FactSet(np.concatenate(some)) if len(some) > 1 else FactSet(some[0]) if some else self
+        some = [each for each in (self, *others) if len(each)]
+        if len(some) < 2:
+            return some[0] if some else self
+        return FactSet(np.concatenate([each.rows for each in some]))
 
     @property
     def has_membership(self) -> bool:

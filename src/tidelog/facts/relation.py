@@ -55,15 +55,19 @@ class Clock:
 
 
 class Relation:
-    """Rows of ids without duplicates. `width` is the number of columns, but 1 for a relation without any."""
+    """Rows of ids without duplicates. `width` is the number of columns, but 1 for a relation without any. An empty
+    `membership` may be given to begin with."""
 
-    def __init__(self, arity: int, clock: Clock | None = None) -> None:
+    def __init__(
+        self, arity: int, clock: Clock | None = None, membership: IdSet | PairSet | RowSet | None = None
+    ) -> None:
         self.arity = arity
         self.width = max(1, arity)
         self._clock = clock or Clock()
         self.generation = 0
         self._membership: IdSet | PairSet | RowSet | None = None
         self.clear()
+        self._membership = membership
 
     def clear(self) -> None:
         """Forgets every row. The next ones find as much room as these had."""

@@ -1,9 +1,12 @@
 """Ages of rows: those of rows that came together follow one another, so that only jumps are written down.
 
-Row number starts[s] has age ages[s]; those behind it, up to starts[s + 1], go on counting from there.
+Row number starts[s] has age ages[s]; those behind it, up to starts[s + 1], go on counting from there. Rows are numbered
+in the order in which they came, so that within a relation whatever has a smaller number is older.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from tidelog.kernels.jit import inlined, lean
 
@@ -12,7 +15,7 @@ from tidelog.kernels.jit import inlined, lean
 def ages_of_rows(starts, ages, numbers, out):
     """Writes the age of each row, by its number."""
     for i in range(numbers.size):
-        out[i] = _age_of(starts, ages, numbers[i])
+        out[i] = age_of(starts, ages, numbers[i])
 
 
 @lean
@@ -20,7 +23,7 @@ def are_older(starts, ages, numbers, number_column, rows, age_column, result):
     """Writes for each number whether the row is there (not -1) and older than the age that rows[i] has."""
     for i in range(rows.shape[0]):
         number = numbers[i, number_column]
-        result[i] = number >= 0 and _age_of(starts, ages, number) < rows[i, age_column]
+        result[i] = number >= 0 and age_of(starts, ages, number) < rows[i, age_column]
 
 
 @lean
@@ -28,17 +31,29 @@ def are_younger(starts, ages, numbers, number_column, rows, age_column, result):
     """Writes for each number whether the row is there (not -1) and younger than the age that rows[i] has."""
     for i in range(rows.shape[0]):
         number = numbers[i, number_column]
-        result[i] = number >= 0 and _age_of(starts, ages, number) > rows[i, age_column]
+        result[i] = number >= 0 and age_of(starts, ages, number) > rows[i, age_column]
 
 
 @inlined
-def is_older(starts, ages, number, age):
-    """Whether the row of that number is there (not -1) and older than that age."""
-    return number >= 0 and _age_of(starts, ages, number) < age
+def rows_before(starts, ages, age):
+    """The first row number that is not older than that age: all rows with smaller numbers are."""
+    low = 0
+    high = starts.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if ages[middle] < age:
+            low = middle
+        else:
+            high = middle
+    if ages[low] >= age:
+        return np.int64(starts[low])
+    number = np.int64(starts[low]) + age - ages[low]
+    return min(number, np.int64(starts[high])) if high < starts.size else number
 
 
 @inlined
-def _age_of(starts, ages, number):
+def age_of(starts, ages, number):
+    """The age of the row of that number."""
     low = 0
     high = starts.size
     while high - low > 1:

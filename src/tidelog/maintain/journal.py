@@ -21,9 +21,9 @@ class Net:
         return bool(len(self.came) or len(self.went))
 
     def then(self, came: Facts, went: Facts) -> Net:
-        """Both changes, one after the other."""
+        """Both changes, one after the other: only what is there goes, and only what is not comes."""
         return Net(
-            self.came.minus(went).union(came.minus(self.went)), self.went.minus(came).union(went.minus(self.came))
+            self.came.minus(went).beside(came.minus(self.went)), self.went.minus(came).beside(went.minus(self.came))
         )
 
 

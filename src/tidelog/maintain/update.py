@@ -244,7 +244,7 @@ class Update:
                     lost = questions.lost.get((relation, Sign.WENT), ())
                     _add_all(following, self._ask(relation, gone, lost, number))
                     self._journal.remove(relation, gone)
-                    _add(deleted, relation, gone)
+                    deleted[relation] = deleted[relation].beside(gone) if relation in deleted else gone
             doubted = following
         return deleted
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.kernels.ages import ages_of_rows, are_older, are_younger
+from tidelog.kernels.ages import ages_of_rows, are_older, are_younger, rows_before
 from unit.kernels.forms import run_both
 
 STARTS, AGES = np.array([0, 3, 4, 9], np.int32), np.array([5, 20, 30, 50], np.int32)
@@ -28,3 +28,13 @@ def test_rows_that_are_there_are_compared_by_age(asked):
     assert result.tolist() == [number >= 0 and LITERALLY[number] < age for number, age in asked]
     run_both(are_younger, STARTS, AGES, rows, 1, rows, 2, result)
     assert result.tolist() == [number >= 0 and LITERALLY[number] > age for number, age in asked]
+
+
+@given(st.integers(0, 60))
+def test_the_rows_before_an_age_are_those_that_are_older(age):
+    assert run_both(rows_before, STARTS, AGES, age) == sum(each < age for each in LITERALLY) or age > LITERALLY[-1]
+
+
+def test_no_row_is_older_than_the_first_also_where_a_jump_has_no_rows():
+    starts, ages = np.array([0, 0], np.int32), np.array([0, 5], np.int32)
+    assert [rows_before.python(starts, ages, age) for age in (0, 3, 5, 6, 8)] == [0, 0, 0, 1, 3]

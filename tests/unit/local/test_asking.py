@@ -6,7 +6,7 @@ from unittest import mock
 
 import tidelog
 from tidelog import Tier
-from tidelog.backends.local import backend
+from tidelog.backends.local import asking
 from tidelog.backends.local.asking import unanswered
 
 SAME_GENERATION = """
@@ -20,19 +20,19 @@ TREE = [(0, 1), (0, 2), (1, 3), (2, 4), (5, 1), (5, 2)]
 
 
 def test_a_fact_with_another_derivation_stays_and_one_without_goes() -> None:
-    with mock.patch.object(backend, "unanswered", wraps=unanswered) as asked, opened() as session:
+    with mock.patch.object(asking, "unanswered", wraps=unanswered) as asked, opened() as session:
         assert sorted(session["same"]) == [(1, 2), (2, 1), (3, 4), (4, 3)]
         delta = session.apply(retract={"edge": [(0, 1)]})
         assert not delta["same"].vanished
         delta = session.apply(retract={"edge": [(5, 2)]})
         assert sorted(delta["same"].vanished) == [(1, 2), (2, 1), (3, 4), (4, 3)]
     codes = [code for call in asked.call_args_list for code, _ in call.args[0]]
-    assert any("is_older" in code.rule.source for code in codes)
-    assert any("is_older" not in code.rule.source for code in codes)
+    assert any("asked_numbers" in code.rule.source for code in codes)
+    assert any("asked_numbers" not in code.rule.source for code in codes)
 
 
 def test_code_for_another_kind_of_row_numbers_is_not_run() -> None:
-    with mock.patch.object(backend, "fits", return_value=False), opened() as session:
+    with mock.patch.object(asking, "fits", return_value=False), opened() as session:
         session.apply(retract={"edge": [(0, 1)]})
         assert len(session["same"]) == 4
         session.apply(retract={"edge": [(5, 2)]})
@@ -42,7 +42,7 @@ def test_code_for_another_kind_of_row_numbers_is_not_run() -> None:
 def test_a_loop_ends_where_a_derivation_was_found() -> None:
     with opened() as session:
         session.apply(retract={"edge": [(0, 1)]})
-        askers = session._model.materialization._backend._askers  # type: ignore[attr-defined]
+        askers = session._model.materialization._backend._questions._askers  # type: ignore[attr-defined]
         sources = [each.code.rule.source for each in askers._candidates.values() if each.is_ready and is_written(each)]
     assert sources
     for source in sources:

@@ -11,13 +11,13 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tidelog.backends.local.asking import fits, prepare, unanswered
+from tidelog.backends.local.asking import Questions
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import catch_up
 from tidelog.backends.local.paths import Window, path_of
 from tidelog.backends.local.profile import Count, Profile
-from tidelog.backends.local.pushing import PushedCode, asking_code_of
+from tidelog.backends.local.pushing import PushedCode
 from tidelog.backends.local.running_ahead import RunningAhead
 from tidelog.backends.local.single_join import single_join
 from tidelog.backends.local.sources import ScanSource
@@ -30,7 +30,7 @@ from tidelog.backends.protocol import Derived, Part, SingleJoin, Tier, Watch, un
 from tidelog.codegen.operands import RowsOf, RunsOf
 from tidelog.codegen.push_rule import Sharing
 from tidelog.facts.columns import arrow_schema, is_ascending
-from tidelog.facts.fact_set import FactSet, Gathering, different
+from tidelog.facts.fact_set import FactSet, different
 from tidelog.facts.membership import Rows
 from tidelog.facts.values import Values
 from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Version
@@ -41,9 +41,6 @@ from tidelog.schema import Kind, Schema
 Work = TypeVar("Work")
 
 _SHARE_AT_ONCE = 0.25
-
-_FEW_MATCHES = ((64, 2), (1024, 8))
-"""Facts from which on a derivation is first looked for among so many matches of each join: one is enough."""
 
 _LOADED = 1 << 16
 """Rows turned into ids at a time."""
@@ -69,7 +66,7 @@ class LocalBackend:
         self._crew = Crew(self._team, self._store.relations)
         self._tier = tier
         self._running_ahead = RunningAhead(self._store)
-        self._askers = Tiers(self._store, tier, Sharing.ALONE, asking_code_of)
+        self._questions = Questions(self._store, tier, self._body)
         self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
 
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
@@ -318,60 +315,19 @@ class LocalBackend:
         return now, later
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
-        for rule in rules:
-            code = self._askers.code(rule)
-            if code is None:
-                self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
-            else:
-                prepare(code, self._store)
+        self._questions.catch_up(rules)
 
     def collect(self, rules: Sequence[RulePlan], watch: Watch = unwatched) -> Mapping[str, FactSet]:
-        return self._collect(rules, watch, None)
-
-    def _collect(self, rules: Sequence[RulePlan], watch: Watch, most_matches: int | None) -> Mapping[str, FactSet]:
-        """What each plan derives, by head; with `most_matches` from no more matches of a row in each join than that."""
-        found: dict[str, Gathering] = {}
-        for rule in rules:
-            for rows in self._found(Evaluation(self._store, rule, survivors, watch, most_matches=most_matches)):
-                watch(rule, rows.shape[0])
-                if rows.shape[0]:
-                    found.setdefault(rule.head, Gathering()).add(rows)
-        return {head: gathered.facts() for head, gathered in found.items()}
+        return self._questions.collect(rules, watch)
 
     def collect_parts(self, rules: Sequence[RulePlan], parts: Sequence[Part]) -> tuple[FactSet, ...]:
-        found = [(Gathering(), part) for part in parts]
-        for rule in rules:
-            for rows in self._found(Evaluation(self._store, rule, survivors)):
-                for gathered, part in found if rows.shape[0] else ():
-                    for columns in part:
-                        gathered.add_columns(rows, columns)
-        return tuple(gathered.facts() for gathered, _ in found) if found[0][0] else ()
+        return self._questions.collect_parts(rules, parts)
 
     def single_join(self, rule: RulePlan) -> SingleJoin | None:
-        return single_join(self._body(rule)) if self._askers.code(rule) is None else None
-
-    def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
-        """The rows that a plan derives, some at a time; they are good until the next are asked for."""
-        body = self._body(evaluation.rule)
-        if self._askers.code(evaluation.rule) is not None:
-            body.catch_up(evaluation)  # only its code was made ready
-        body.prepare(evaluation)
-        return body.run(body.source.morsels(evaluation), evaluation)
+        return single_join(self._body(rule)) if self._questions.code(rule) is None else None
 
     def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> FactSet:
-        codes = [(rule, code) for rule in rules if (code := self._askers.code(rule)) and fits(code, self._store)]
-        evaluations = [(code, Evaluation(self._store, rule, survivors, watch)) for rule, code in codes]
-        facts = unanswered(evaluations, relation, self._store)
-        others = [rule for rule in rules if all(rule is not known for known, _ in codes)]
-        started = perf_counter()
-        for many, most in (*_FEW_MATCHES, (1, None)):
-            if others and len(facts) >= many:
-                self.mark(relation, facts)
-                found = self._collect(others, watch, most).get(relation)
-                facts = facts if found is None else facts.minus(found)
-        for rule in others:
-            self._askers.note(rule, perf_counter() - started)
-        return facts
+        return self._questions.unsupported(relation, rules, watch)
 
     def effort(self) -> float:
         return thread_time() if self._jobs == 1 else process_time()

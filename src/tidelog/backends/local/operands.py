@@ -25,6 +25,7 @@ from tidelog.codegen.operands import (
     Identity,
     Interning,
     Known,
+    NumberedRows,
     Numbers,
     Operand,
     RowNumbers,
@@ -75,6 +76,13 @@ def catch_up(operands: Iterable[Operand], store: Store, team: Team | None = None
     team.do_all(tasks)
     for index in divided:
         index.end()
+
+
+def indexes_of(operands: Iterable[Operand], store: Store) -> tuple[AnyIndex, ...]:
+    """The indexes that the operands read; they are the same as long as no relation becomes a closure."""
+    return tuple(
+        {id(index): index for operand in operands if (index := _index_of(operand, store)) is not None}.values()
+    )
 
 
 def _index_of(operand: Operand, store: Store) -> AnyIndex | None:
@@ -159,6 +167,8 @@ def _arrays(operand: Operand, evaluation: Evaluation, lent: Arrays, interned: In
             return known.arrays if isinstance(known, PairSet) else (known.slots, known.rows)
         case Sink() | Asked():
             return lent
+        case NumberedRows(relation):
+            return store.numbered_marked(relation)
         case AgedBlocks(relation, column):
             aged = store.index(relation, (column,), is_numbered=True)
             assert isinstance(aged, Index)

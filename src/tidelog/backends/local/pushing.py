@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from tidelog.backends.local.evaluation import Evaluation
-from tidelog.backends.local.operands import Interned, bind, settle_interned
+from tidelog.backends.local.operands import AnyIndex, Interned, bind, indexes_of, settle_interned
 from tidelog.backends.local.sinks import Sink, sink_for
 from tidelog.backends.local.store import Store
 from tidelog.codegen.ask_rule import ask_rule
-from tidelog.codegen.operands import ChangedKeys, NotPushed, PushedRule, RowsOf
+from tidelog.codegen.operands import Asked, ChangedKeys, NotPushed, PushedRule, RowsOf
 from tidelog.codegen.push_rule import Sharing, push_rule
 from tidelog.facts.numbering import PairNumbers
 from tidelog.kernels.generated import generated_kernel
@@ -39,10 +39,26 @@ class PushedCode:
     chunk: int = _FEW
     fan_out: float = 1.0
     interned: Interned = field(default_factory=dict)
+    _indexes: tuple[AnyIndex, ...] | None = None
+
+    def catch_up(self, store: Store) -> None:
+        """Brings the indexes up to date that it reads, one after the other."""
+        if self._indexes is None:
+            self._indexes = indexes_of(self.rule.operands, store)
+        for index in self._indexes:
+            index.catch_up()
+
+    @property
+    def asks(self) -> bool:
+        """Whether it says which facts have a derivation, and derives none."""
+        return any(isinstance(operand, Asked) for operand in self.rule.operands)
 
     def run(self, evaluation: Evaluation, in_batch: Vectorised) -> int:
         """Stages what the rule derives, whose operands are up to date; how many rows, known ones included."""
-        sink = sink_for(evaluation.store.relations[evaluation.rule.head])
+        return self.run_into(sink_for(evaluation.store.relations[evaluation.rule.head]), evaluation, in_batch)
+
+    def run_into(self, sink: Sink, evaluation: Evaluation, in_batch: Vectorised) -> int:
+        """As `run`, into another sink for rows of the head."""
         total = self.rows_to_start_from(evaluation)
         position = derived = 0
         while position < total:

@@ -92,7 +92,9 @@ class Sorting:
         self._begins = begins[: runs + 1]
         self._is_sorted = False
         is_worth_it = self._reach <= _MANY_IDS * self._packed.size
-        self.tasks = [partial(self._sort, part) for part in range(parts)] if is_worth_it else []
+        self.tasks: list[Callable[[], None]] = (
+            [partial(self._sort, part) for part in range(parts)] if is_worth_it else []
+        )
 
     def _sort(self, part: int) -> None:
         room = np.empty(self._begins.size, np.int32), np.zeros(self._reach + 1, np.int64)

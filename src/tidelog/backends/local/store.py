@@ -16,7 +16,7 @@ from tidelog.backends.local.runs import Runs
 from tidelog.backends.local.word_index import WordIndex
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows
-from tidelog.facts.relation import Clock, Relation
+from tidelog.facts.relation import Clock, Numbers, Relation
 from tidelog.facts.values import Values
 from tidelog.kernels import jit
 from tidelog.kernels.bit_set import count_different
@@ -229,6 +229,12 @@ class Store:
     def number_marked(self, relation: str) -> None:
         """Looks up the marked rows of `relation`, which are stored."""
         self.relations[relation].numbers_of(self.marked[relation])
+
+    def numbered_marked(self, relation: str) -> tuple[Rows, Numbers]:
+        """The marked rows of `relation`, which are stored, and their numbers."""
+        stored = self.relations[relation]
+        numbers = stored.numbers_of(self.marked[relation])
+        return stored.rows.take(numbers, axis=0), numbers
 
     def ages_of_marked(self, relation: str) -> Rows:
         """The marked rows of `relation`, which are stored, with their ages as one more column."""

@@ -47,13 +47,17 @@ class Candidate:
 
 
 class Tiers:
-    """Decides for each plan of a rule, whose code `write` gives. It is compiled by one other process at a time."""
+    """Decides for each plan of a rule, whose code `write` gives. One other process at a time compiles it: the less
+    `patience`, the sooner."""
 
-    def __init__(self, store: Store, tier: Tier, sharing: Sharing, write: Write = code_of) -> None:
+    def __init__(
+        self, store: Store, tier: Tier, sharing: Sharing, write: Write = code_of, patience: float = 1.0
+    ) -> None:
         self._store = store
         self._tier = tier
         self._sharing = sharing
         self._write = write
+        self._patience = patience
         self._candidates: dict[int, Candidate] = {}
         self._spent: dict[int, float] = defaultdict(float)
         self._waiting: list[Candidate] = []
@@ -82,19 +86,19 @@ class Tiers:
             return
         self._spent[rule.id] += seconds
         spent = self._spent[rule.id]
-        if spent < WORTH_LOADING:
+        if spent < self._patience * WORTH_LOADING:
             return
         candidate = self._candidate(rule)
         if candidate.is_ready or isinstance(candidate.code, NotPushed) or candidate.is_waiting:
             return
         if spent < candidate.next_look:
             return
-        candidate.next_look = min(2 * spent, WORTH_COMPILING)
+        candidate.next_look = min(2 * spent, self._patience * WORTH_COMPILING)
         pushed = candidate.code.rule
         if is_on_disk(pushed.source, pushed.forms):
             compile_here(pushed.source, pushed.forms)
             candidate.is_ready = True
-        elif spent >= WORTH_COMPILING:
+        elif spent >= self._patience * WORTH_COMPILING:
             self._wait(candidate)
             self._look_after_compiler()
 
