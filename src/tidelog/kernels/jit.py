@@ -14,7 +14,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import RLock
+from threading import RLock, local
+from time import thread_time
 from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -160,10 +161,17 @@ def use_compiled() -> None:
         _tier.compiled = True
 
 
+def seconds_compiling() -> float:
+    """The processor's seconds in which this process has loaded Numba and compiled kernels or loaded what was compiled:
+    whoever weighs what work costs leaves them out, because they come once."""
+    return _tier.compiling
+
+
 class _Tier:
     def __init__(self) -> None:
         self.rows = 0
         self.compiled = False
+        self.compiling = 0.0
         self.disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
         self.numba: Any = None
 
@@ -175,6 +183,7 @@ _compiling = RLock()
 def _load_numba() -> Any:
     """Numba, taught that a `Kernel` used inside a kernel is a compiled function, and what is an instruction."""
     if _tier.numba is None:
+        began = thread_time()
         import numba
         from numba.cpython.unsafe.numbers import trailing_zeros
         from numba.extending import overload, typeof_impl
@@ -185,8 +194,30 @@ def _load_numba() -> Any:
         overload(fetch_or)(lambda array, index, bits: lambda array, index, bits: set_bits(array, index, bits))  # noqa: ARG005
         overload(swap_if)(lambda array, index, old, new: lambda array, index, old, new: swap(array, index, old, new))  # noqa: ARG005
         overload(lowest_bit)(lambda word: lambda word: trailing_zeros(word))  # type: ignore[call-arg]  # noqa: ARG005
+        _time_compiling()
         _tier.numba = numba
+        _tier.compiling += thread_time() - began
     return _tier.numba
+
+
+def _time_compiling() -> None:
+    """Has Numba's compiler add the time that it takes, also to load what it has compiled."""
+    from numba.core import event
+
+    thread = local()
+
+    class Stopwatch(event.Listener):
+        def on_start(self, _event: Any) -> None:
+            thread.depth = getattr(thread, "depth", 0) + 1
+            if thread.depth == 1:
+                thread.began = thread_time()
+
+        def on_end(self, _event: Any) -> None:
+            thread.depth -= 1
+            if thread.depth == 0:
+                _tier.compiling += thread_time() - thread.began
+
+    event.register("numba:compiler_lock", Stopwatch())
 
 
 def _prefetch_instruction() -> Any:

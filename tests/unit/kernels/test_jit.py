@@ -84,3 +84,15 @@ def test_compiled_code_is_kept_in_the_folder_that_was_chosen(monkeypatch, tmp_pa
     assert plain.parent == tmp_path
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1" if os.environ.get("NUMBA_BOUNDSCHECK") != "1" else "0")
     assert jit._cache_folder() != plain, "code with and without bounds checks is kept apart"
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="NUMBA_DISABLE_JIT is set")
+def test_the_time_that_the_compiler_takes_is_known(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIDELOG_CACHE_DIR", str(tmp_path))
+    twice = jit.kernel(lambda number: 2 * number)
+    with tier("compiled"):
+        before = jit.seconds_compiling()
+        assert twice(21) == 42
+        compiled = jit.seconds_compiling()
+        assert twice(22) == 44
+    assert before < compiled == jit.seconds_compiling()

@@ -33,6 +33,7 @@ from tidelog.facts.columns import arrow_schema, is_ascending
 from tidelog.facts.fact_set import FactSet, different
 from tidelog.facts.membership import Rows
 from tidelog.facts.values import Values
+from tidelog.kernels import jit
 from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Version
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import relations_read
@@ -330,7 +331,7 @@ class LocalBackend:
         return self._questions.unsupported(relation, rules, watch)
 
     def effort(self) -> float:
-        return thread_time() if self._jobs == 1 else process_time()
+        return (thread_time() if self._jobs == 1 else process_time()) - jit.seconds_compiling()
 
     def statistics(self) -> Statistics:
         return self._store
