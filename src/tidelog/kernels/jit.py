@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock, local
 from time import thread_time
@@ -162,9 +162,19 @@ def use_compiled() -> None:
 
 
 def seconds_compiling() -> float:
-    """The processor's seconds in which this process has loaded Numba and compiled kernels or loaded what was compiled:
-    whoever weighs what work costs leaves them out, because they come once."""
+    """The processor's seconds in which this process has loaded Numba, written code, and compiled kernels or loaded what
+    was compiled: whoever weighs what work costs leaves them out, because they come once."""
     return _tier.compiling
+
+
+@contextmanager
+def writing_code() -> Iterator[None]:
+    """A block that writes code, which counts as compiling."""
+    began = thread_time()
+    try:
+        yield
+    finally:
+        _tier.compiling += thread_time() - began
 
 
 class _Tier:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import inf
 from unittest import mock
+
+import pytest
 
 import tidelog
 from tidelog import Tier
 from tidelog.backends.local import asking
 from tidelog.backends.local.asking import unanswered
+from tidelog.maintain import update
 
 SAME_GENERATION = """
 .decl edge(parent: number, child: number)
@@ -15,6 +20,14 @@ SAME_GENERATION = """
 same(x, y) :- edge(p, x), edge(p, y), x != y.
 same(x, y) :- edge(a, x), same(a, b), edge(b, y).
 """
+
+
+@pytest.fixture(autouse=True)
+def questions_are_asked() -> Iterator[None]:
+    """However long it takes, changes are followed: starting over asks nothing."""
+    with mock.patch.object(update, "BUDGET", inf):
+        yield
+
 
 TREE = [(0, 1), (0, 2), (1, 3), (2, 4), (5, 1), (5, 2)]
 

@@ -114,8 +114,9 @@ class Tiers:
         return known
 
     def _written(self, rule: RulePlan) -> Candidate:
-        surroundings = StoreSurroundings(self._store, {rule.head, *relations_read(rule.node)})
-        return Candidate(rule.node, surroundings, self._write(rule, surroundings, self._sharing))
+        with jit.writing_code():
+            surroundings = StoreSurroundings(self._store, {rule.head, *relations_read(rule.node)})
+            return Candidate(rule.node, surroundings, self._write(rule, surroundings, self._sharing))
 
     def _renewed(self, rule: RulePlan, stale: Candidate) -> Candidate:
         """The code that would be written now, once it is compiled; until then what was written before, which gives the
