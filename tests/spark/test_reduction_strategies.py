@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -14,11 +15,10 @@ from answers import Failure, by_oracle
 from closure_strategies import closure_programs
 from spark.reductions import Case, in_process, on_spark
 from strategies import Sample, programs
-from tidelog.backends.local.pushing import PushedCode, code_of
+from tidelog.backends.local.pushing import PushedCode
 from tidelog.backends.local.store import Store
-from tidelog.backends.local.tiers import Tiers, Write
+from tidelog.backends.local.tiers import Tiers
 from tidelog.backends.protocol import Tier
-from tidelog.codegen.push_rule import Sharing
 from tidelog.plan.reduction import Strategy
 from unit.kernels.forms import tier
 
@@ -121,8 +121,8 @@ def generated_code() -> Iterator[None]:
     """Every engine runs rules by their code, as the Python that it is."""
     given_tier = Tiers.__init__
 
-    def forced(self: Tiers, store: Store, _tier: Tier, sharing: Sharing, write: Write = code_of) -> None:
-        given_tier(self, store, Tier.PUSH, sharing, write)
+    def forced(self: Tiers, store: Store, _tier: Tier, *others: Any) -> None:
+        given_tier(self, store, Tier.PUSH, *others)
 
     with tier("plain"), mock.patch.object(Tiers, "__init__", forced):
         yield
