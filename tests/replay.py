@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from answers import Failure, Rows, stored_relations
-from change_strategies import Story
+from change_strategies import Story, Variant
 from explicit_facts import Explicit, Step, answer_after, explicit_start
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.errors import EvaluationError
@@ -43,6 +43,19 @@ class History:
 def expected_history(story: Story) -> History | None:
     """What each change of `story` must lead to; None when the program cannot be opened, so there is no story."""
     return history_of(story.checked(), story.sample.facts, story.steps)
+
+
+def sessions_after_each_change(story: Story, variant: Variant) -> Iterator[Session]:
+    """The session to which `story` is told, after each of its changes; nothing when there is no story."""
+    history = expected_history(story)
+    if history is None:
+        return
+    with variant.open(history.checked) as session:
+        before = history.start
+        for chapter in history.chapters:
+            apply_step(chapter, before, session)
+            before = chapter.rows
+            yield session
 
 
 def history_of(checked: CheckedProgram, facts: Mapping[str, list[Row]], steps: Iterable[Step]) -> History | None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from answers import by_engine, by_oracle, checked_program
 from case_files import Case, all_cases
 from change_strategies import PROGRAMS, RISKY_PROGRAMS, Story, Variant, pairs, stories
-from replay import apply_step, expected_history, replay
+from replay import expected_history, replay, sessions_after_each_change
 from strategies import Sample, programs
 from test_cases import is_expected
 from tidelog import Maintenance, Tier
@@ -104,33 +104,19 @@ def test_changes_followed_by_pushed_rules_give_what_the_oracle_gives_at_once(sto
 @settings(max_examples=pairs(share=3))
 @given(story=stories(PROGRAMS))
 def test_code_finds_a_derivation_of_a_fact_where_batches_find_one(story: Story) -> None:
-    history = expected_history(story)
-    if history is None:
-        return
-    with PUSH.open(history.checked) as session:
-        before = history.start
-        for chapter in history.chapters:
-            apply_step(chapter, before, session)
-            before = chapter.rows
-            for relation, question in questions_for_support(session):
-                by_code, by_batches = unsupported(relation, question, session)
-                assert by_code == by_batches
+    for session in sessions_after_each_change(story, PUSH):
+        for relation, question in questions_for_support(session):
+            by_code, by_batches = unsupported(relation, question, session)
+            assert by_code == by_batches
 
 
 @settings(max_examples=pairs(share=3))
 @given(story=stories(PROGRAMS))
 def test_code_puts_the_facts_in_doubt_that_batches_put_in_doubt(story: Story) -> None:
-    history = expected_history(story)
-    if history is None:
-        return
-    with PUSH.open(history.checked) as session:
-        before = history.start
-        for chapter in history.chapters:
-            apply_step(chapter, before, session)
-            before = chapter.rows
-            for relation, question in questions_about_what_is_lost(session):
-                by_code, by_batches = found(relation, question, session)
-                assert by_code == by_batches
+    for session in sessions_after_each_change(story, PUSH):
+        for relation, question in questions_about_what_is_lost(session):
+            by_code, by_batches = found(relation, question, session)
+            assert by_code == by_batches
 
 
 def questions_about_what_is_lost(session: Session) -> Iterator[tuple[str, RulePlan]]:
