@@ -19,6 +19,7 @@ from tidelog.activation.watcher import Watcher
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.checking import check_program
 from tidelog.kernels import jit
+from tidelog.production.at_once.compiling import compile_here
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 BATCH = 1_000
@@ -103,4 +104,5 @@ PROBLEMS: Mapping[str, Callable[[Facts], Run]] = {
 
 if __name__ == "__main__":
     jit.use_compiled()
+    compile_here()  # on disk already, but for the first time on a machine
     print_outcome(PROBLEMS, sys.argv[1:], unmeasured=1)  # loads compiled kernels

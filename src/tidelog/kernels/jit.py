@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from threading import RLock, local
 from time import thread_time
@@ -96,7 +97,7 @@ def kernel_from(source: str, name: str, namespace: Mapping[str, object]) -> Kern
     debugger the lines.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    path = _cache_folder() / f"tidelog_{name}_{digest}.py"
+    path = cache_folder() / f"tidelog_{name}_{digest}.py"
     with suppress(OSError):  # a folder that cannot be written to: then every process compiles for itself
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,6 +116,15 @@ def machine() -> tuple[str, str]:
     from llvmlite.binding import get_host_cpu_name
 
     return _load_numba().__version__, get_host_cpu_name()
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: beside their text, or in TIDELOG_CACHE_DIR; Numba falls back to its own folder
+    only if this cannot be made."""
+    checks = os.environ.get("NUMBA_BOUNDSCHECK", "0").encode()
+    fingerprint = hashlib.sha256(_texts() + checks).hexdigest()[:16]
+    chosen = os.environ.get("TIDELOG_CACHE_DIR")
+    return (Path(chosen) if chosen else Path(__file__).parent / "__pycache__") / f"kernels-{fingerprint}"
 
 
 def is_compiled() -> bool:
@@ -292,7 +302,7 @@ def _compile(function: Callable[..., Any], options: Mapping[str, bool]) -> Any:
     numba = _load_numba()
     with _compiling:
         before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(_cache_folder())
+        numba.config.CACHE_DIR = str(cache_folder())
         try:
             is_kept = Path(function.__code__.co_filename).exists()
             return numba.njit(nogil=True, cache=is_kept, **options)(function)
@@ -300,12 +310,8 @@ def _compile(function: Callable[..., Any], options: Mapping[str, bool]) -> Any:
             numba.config.CACHE_DIR = before
 
 
-def _cache_folder() -> Path:
-    """Where compiled kernels are kept: beside their text, or in TIDELOG_CACHE_DIR; Numba falls back to its own folder
-    only if this cannot be made."""
-    here = Path(__file__).parent
-    texts = b"".join(path.read_bytes() for path in sorted(here.glob("*.py")))
-    checks = os.environ.get("NUMBA_BOUNDSCHECK", "0").encode()
-    fingerprint = hashlib.sha256(texts + checks).hexdigest()[:16]
-    chosen = os.environ.get("TIDELOG_CACHE_DIR")
-    return (Path(chosen) if chosen else here / "__pycache__") / f"kernels-{fingerprint}"
+@cache
+def _texts() -> bytes:
+    """A number for the text of all kernels."""
+    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return hashlib.sha256(b"".join(texts)).digest()

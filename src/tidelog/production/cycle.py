@@ -27,6 +27,7 @@ from tidelog.maintain.journal import Net
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance
 from tidelog.plan.retention.network import Retention
+from tidelog.production.at_once.compiling import compiler
 from tidelog.production.at_once.encoding import encoded
 from tidelog.production.at_once.logged import LoggedCycles
 from tidelog.production.at_once.run import run_at_once
@@ -62,12 +63,19 @@ def run_rules(
     made = prepared(checked, retention or Retention.COSMA)
     followers = loaded(made, backend, given, limits, derived)
     before = None
-    if retention is None and on_firing is None and followers is None and jit.is_compiled():
-        rules = encoded(checked)
-        before = run_at_once(rules, backend, limits) if rules is not None and isinstance(backend, InProcess) else None
+    if retention is None and on_firing is None and followers is None and isinstance(backend, InProcess):
+        before = ran_at_once(checked, backend, limits)
         if before is not None and before.is_over:
             return finished(before, backend)
     return Cycle(checked, made, backend, followers, limits, on_firing).run(before)
+
+
+def ran_at_once(checked: CheckedProgram, backend: InProcess, limits: Limits) -> LoggedCycles | None:
+    """What one kernel did, if it can run the rules and is compiled."""
+    if not jit.is_compiled():
+        return None
+    rules = encoded(checked)
+    return run_at_once(rules, backend, limits) if rules is not None and compiler.is_ready() else None
 
 
 def loaded(

@@ -80,10 +80,10 @@ def test_the_tier_chooses_the_form(monkeypatch):
 
 def test_compiled_code_is_kept_in_the_folder_that_was_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("TIDELOG_CACHE_DIR", str(tmp_path))
-    plain = jit._cache_folder()
+    plain = jit.cache_folder()
     assert plain.parent == tmp_path
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1" if os.environ.get("NUMBA_BOUNDSCHECK") != "1" else "0")
-    assert jit._cache_folder() != plain, "code with and without bounds checks is kept apart"
+    assert jit.cache_folder() != plain, "code with and without bounds checks is kept apart"
 
 
 @pytest.mark.skipif(not CAN_COMPILE, reason="NUMBA_DISABLE_JIT is set")

@@ -41,7 +41,7 @@ LIGHTS = """
 @pytest.fixture(autouse=True)
 def _kernels_are_used() -> Iterator[None]:
     """As if kernels were compiled; they run as the Python that they are."""
-    with patch.object(jit, "is_compiled", lambda: True):
+    with patch.object(jit, "is_compiled", lambda: True), patch.object(cycle.compiler, "is_ready", lambda: True):
         yield
 
 
