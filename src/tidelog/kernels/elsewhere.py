@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tidelog.kernels import jit
+from tidelog.kernels.kept import cache_folder
 
 Form = list[Any]
 """An array as its dtype, dimensions and layout; a number as nothing."""
@@ -58,7 +59,7 @@ def is_noted(name: str, forms: Sequence[object]) -> bool:
 
 
 def _note(name: str) -> Path:
-    return jit.cache_folder() / f"{name}.compiled"
+    return cache_folder() / f"{name}.compiled"
 
 
 def _said_of(forms: Sequence[object]) -> str:

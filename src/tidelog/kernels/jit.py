@@ -2,8 +2,7 @@
 
 Loading Numba takes half a second and compiling a kernel for the first time about as long, more than most small
 programs need as a whole. So kernels start as the Python functions they are; `work` counts the rows handled, and
-past `PLAIN_ROWS` the process switches to compiled code for good. Compiled code is kept on disk in one folder, named by
-the text of all kernels, because Numba does not notice that a kernel called by another one has changed.
+past `PLAIN_ROWS` the process switches to compiled code for good. Compiled code is kept on disk (`kept`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from threading import RLock, local
 from time import thread_time
@@ -21,6 +19,8 @@ from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
+
+from tidelog.kernels.kept import cache_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -116,15 +116,6 @@ def machine() -> tuple[str, str]:
     from llvmlite.binding import get_host_cpu_name
 
     return _load_numba().__version__, get_host_cpu_name()
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: beside their text, or in TIDELOG_CACHE_DIR; Numba falls back to its own folder
-    only if this cannot be made."""
-    checks = os.environ.get("NUMBA_BOUNDSCHECK", "0").encode()
-    fingerprint = hashlib.sha256(_texts() + checks).hexdigest()[:16]
-    chosen = os.environ.get("TIDELOG_CACHE_DIR")
-    return (Path(chosen) if chosen else Path(__file__).parent / "__pycache__") / f"kernels-{fingerprint}"
 
 
 def is_compiled() -> bool:
@@ -308,10 +299,3 @@ def _compile(function: Callable[..., Any], options: Mapping[str, bool]) -> Any:
             return numba.njit(nogil=True, cache=is_kept, **options)(function)
         finally:
             numba.config.CACHE_DIR = before
-
-
-@cache
-def _texts() -> bytes:
-    """A number for the text of all kernels."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    return hashlib.sha256(b"".join(texts)).digest()

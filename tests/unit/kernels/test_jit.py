@@ -78,14 +78,6 @@ def test_the_tier_chooses_the_form(monkeypatch):
     assert calls == ["compiled", "plain"]
 
 
-def test_compiled_code_is_kept_in_the_folder_that_was_chosen(monkeypatch, tmp_path):
-    monkeypatch.setenv("TIDELOG_CACHE_DIR", str(tmp_path))
-    plain = jit.cache_folder()
-    assert plain.parent == tmp_path
-    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1" if os.environ.get("NUMBA_BOUNDSCHECK") != "1" else "0")
-    assert jit.cache_folder() != plain, "code with and without bounds checks is kept apart"
-
-
 @pytest.mark.skipif(not CAN_COMPILE, reason="NUMBA_DISABLE_JIT is set")
 def test_the_time_that_the_compiler_takes_is_known(monkeypatch, tmp_path):
     monkeypatch.setenv("TIDELOG_CACHE_DIR", str(tmp_path))

@@ -12,6 +12,7 @@ import pytest
 import tidelog
 from tidelog.kernels import elsewhere, jit
 from tidelog.kernels.jit import Kernel
+from tidelog.kernels.kept import cache_folder
 from tidelog.production import cycle
 from tidelog.production.at_once import compiling
 
@@ -51,15 +52,24 @@ def test_the_network_runs_while_another_process_compiles(started: list[str]) -> 
 
 
 def test_what_another_process_has_compiled_is_used(started: list[str]) -> None:
-    jit.cache_folder().mkdir(parents=True)
+    cache_folder().mkdir(parents=True)
     with patch.object(cycle, "Cycle", side_effect=AssertionError("the network is not needed")):
         elsewhere.note_compiled("firing", compiling._forms())
         assert far() == [(0,), (1,)]
     assert not started
 
 
+def test_nothing_is_compiled_that_cannot_be_kept(
+    started: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TIDELOG_CACHE_DIR", str(tmp_path / "file"))
+    assert far() == [(0,), (1,)]
+    assert not started
+
+
 def test_a_note_of_another_machine_is_none(started: list[str]) -> None:
-    jit.cache_folder().mkdir(parents=True)
+    cache_folder().mkdir(parents=True)
     with patch.object(jit, "machine", lambda: ("0.1", "abacus")):
         elsewhere.note_compiled("firing", compiling._forms())
     assert not cycle.compiler.is_ready()
@@ -103,5 +113,5 @@ def test_the_other_process_leaves_what_it_made_on_disk(started: list[str], monke
     finally:
         compiling.all_changes._dispatcher = before
     assert cycle.compiler.is_ready()
-    assert list(jit.cache_folder().rglob("*all_changes*.nbi"))
+    assert list(cache_folder().rglob("*all_changes*.nbi"))
     assert started == ["tidelog.production.at_once.compiling"]

@@ -15,7 +15,6 @@ import secrets
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from tidelog.backends.spark.class_archive import QUIET, archive_name
 from tidelog.errors import UsageError
+from tidelog.kernels.kept import users_cache
 
 FITTING = (17, 21)
 """The versions of Java that PySpark 4.2 is run with."""
@@ -79,7 +79,7 @@ def shimmed(java: Java) -> Path:
     script = _script(java.program)
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
     try:
-        return _with_program(_cache() / name, script)
+        return _with_program(users_cache() / name, script)
     except (OSError, RuntimeError):  # no home, or one that cannot be written to
         folder = tempfile.mkdtemp(prefix="tidelog-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -106,16 +106,6 @@ archive="${{0%/bin/java}}/{archive_name()}"
 [ -f "$archive" ] && set -- {QUIET} "-XX:SharedArchiveFile=$archive" "$@"
 exec {shlex.quote(str(program.absolute()))} "$@"
 """
-
-
-def _cache() -> Path:
-    if chosen := os.environ.get("TIDELOG_CACHE_DIR"):
-        return Path(chosen)
-    if home := os.environ.get("XDG_CACHE_HOME"):
-        return Path(home) / "tidelog"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "tidelog"
-    return Path.home() / ".cache" / "tidelog"
 
 
 def _with_program(folder: Path, script: str) -> Path:

@@ -17,6 +17,7 @@ from tidelog.kernels.elsewhere import Form
 from tidelog.kernels.firing import all_changes, fire, net_changes, read_log
 from tidelog.kernels.firing_tables import make_room, take_rows
 from tidelog.kernels.jit import Kernel
+from tidelog.kernels.kept import can_be_kept
 
 KERNELS: tuple[Kernel[..., Any], ...] = (take_rows, make_room, net_changes, all_changes, read_log, fire)
 """What Python calls in a run."""
@@ -47,7 +48,7 @@ class Compiler:
         if not self._is_ready:
             with self._starting:
                 self._is_ready = elsewhere.is_noted(_NAME, _forms())
-                if not self._is_ready and self._process is None:
+                if not self._is_ready and self._process is None and can_be_kept():
                     self._process = elsewhere.start_compiler(__name__)
         return self._is_ready
 
