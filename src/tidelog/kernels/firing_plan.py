@@ -70,7 +70,8 @@ from tidelog.kernels.firing_tables import (
     TOTAL,
     USED,
     WIDTH,
-    add_row,
+    ask_for,
+    code_of,
     find_row,
     has_key,
     list_of_key,
@@ -293,13 +294,14 @@ def _ask(memory, relations, indexes, operands, heads, registers, row, state, hea
     width = relations[relation, WIDTH]
     for c in range(width):
         row[c] = registers[operands[heads[head, HEAD_COLUMNS] + c]]
+    code = code_of(row, width)
     if not heads[head, HEAD_CONTESTED]:
-        is_stored = find_row(memory, relations, indexes, relation, row) >= 0
+        is_stored = find_row(memory, relations, indexes, relation, row, code) >= 0
         if is_stored == (sign == CAME):
             return FINISHED
         sign |= SURE
     asked = relations[relation, ASKED]
-    place = find_row(memory, relations, indexes, asked, row)
+    place = find_row(memory, relations, indexes, asked, row, code)
     if place >= 0:
         memory[relations[asked, ROWS] + place * relations[asked, STRIDE] + width] |= sign
         return FINISHED
@@ -309,6 +311,5 @@ def _ask(memory, relations, indexes, operands, heads, registers, row, state, hea
             return MUCH
         if not make_room(memory, relations, indexes, operands, state, asked, 4 * room):
             return NO_MEMORY
-    row[width] = sign
-    add_row(memory, relations, indexes, operands, asked, row)
+    ask_for(memory, relations, indexes, asked, row, sign, code)
     return FINISHED
