@@ -310,35 +310,36 @@ def _act(memory, relations, indexes, operands, acted_on, row, log, state):
 @lean
 def _exchange_rows(memory, relations, indexes, relation, row, log, state):
     """Writes what is asked for to the log, new rows to their places, and all places to the states of what is asked."""
-    asked = relations[relation, ASKED]
+    asked = np.uint64(relations[relation, ASKED])
     width, stride, states = relations[asked, WIDTH], relations[asked, STRIDE], relations[asked, STATES]
     start = step(_SEED, np.uint64(relation))
-    logged, came, went, total = state[LOGGED], 0, 0, 0
+    logged, came, went, total = state[LOGGED], 0, 0, np.int64(0)
     for number in range(relations[asked, USED]):
         at = relations[asked, ROWS] + number * stride
-        sign = memory[at + width]
+        sign = memory[np.uint64(at + width)]
         if not sign:
-            memory[states + number] = NONE
+            memory[np.uint64(states + number)] = NONE
             continue
-        code = np.uint64(memory[at + width + 1])
-        log[logged] = relation
-        log[logged + 1] = sign
+        code = np.uint64(memory[np.uint64(at + width + 1)])
+        log[np.uint64(logged)] = relation
+        log[np.uint64(logged + 1)] = sign
         for c in range(width):
-            row[c] = memory[at + c]
-            log[logged + 2 + c] = row[c]
+            held = memory[np.uint64(at + c)]
+            row[np.uint64(c)] = held
+            log[np.uint64(logged + 2 + c)] = held
         logged += 2 + width
         if sign == CAME:
             place = new_place(memory, relations, relation)
             begin = relations[relation, ROWS] + place * width
             for c in range(width):
-                memory[begin + c] = row[c]
+                memory[np.uint64(begin + c)] = row[np.uint64(c)]
             total += np.int64(step(start, code))
             came += 1
         else:
             place = find_row(memory, relations, indexes, relation, row, code)
             total -= np.int64(step(start, code))
             went += 1
-        memory[states + number] = place
+        memory[np.uint64(states + number)] = place
     state[LOGGED] = logged
     state[CHANGES] += came + went
     state[SUM] += total
@@ -349,20 +350,20 @@ def _exchange_rows(memory, relations, indexes, relation, row, log, state):
 
 @lean
 def _exchange_in_index(memory, relations, indexes, operands, index, relation):
-    asked = relations[relation, ASKED]
+    asked = np.uint64(relations[relation, ASKED])
     rows, width, stride = relations[asked, ROWS], relations[asked, WIDTH], relations[asked, STRIDE]
     states, links = relations[asked, STATES], indexes[index, LINKS]
     heads, mask = indexes[index, HEADS], indexes[index, MASK]
     is_first = index == relations[relation, INDEXES]
     for number in range(relations[asked, USED]):
-        place = memory[states + number]
+        place = memory[np.uint64(states + number)]
         if place >= 0:
             at = rows + number * stride
             if is_first:
-                head = heads + (memory[at + width + 1] & mask)
+                head = heads + (memory[np.uint64(at + width + 1)] & mask)
             else:
                 head = list_of_row(memory, indexes, operands, index, at)
-            if memory[at + width] == CAME:
+            if memory[np.uint64(at + width)] == CAME:
                 link(memory, links, head, place)
             else:
                 unlink(memory, links, head, place)
@@ -371,10 +372,10 @@ def _exchange_in_index(memory, relations, indexes, operands, index, relation):
 @lean
 def _free_places(memory, relations, relation):
     """Frees the places of rows that went: not before all indexes have let go of them."""
-    asked = relations[relation, ASKED]
+    asked = np.uint64(relations[relation, ASKED])
     signs, stride = relations[asked, ROWS] + relations[asked, WIDTH], relations[asked, STRIDE]
     for number in range(relations[asked, USED]):
-        if memory[signs + number * stride] == WENT:
+        if memory[np.uint64(signs + number * stride)] == WENT:
             place = memory[relations[asked, STATES] + number]
             memory[relations[relation, STATES] + place] = relations[relation, FREE]
             relations[relation, FREE] = place
