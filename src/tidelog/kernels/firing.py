@@ -249,7 +249,7 @@ def _cancel(memory, relations, indexes, acted_on, row):
                 for c in range(width):
                     row[c] = memory[at + c]
                 code = np.uint64(memory[at + width + 1])
-                is_stored = find_row(memory, relations, indexes, relation, row, code) >= 0
+                is_stored = find_row(memory, relations, indexes, np.uint64(relation), row, code) >= 0
                 if is_stored == (sign == CAME):
                     memory[at + width] = 0
     return cancels
@@ -329,14 +329,14 @@ def _exchange_rows(memory, relations, indexes, relation, row, log, state):
             log[np.uint64(logged + 2 + c)] = held
         logged += 2 + width
         if sign == CAME:
-            place = new_place(memory, relations, relation)
+            place = new_place(memory, relations, np.uint64(relation))
             begin = relations[relation, ROWS] + place * width
             for c in range(width):
                 memory[np.uint64(begin + c)] = row[np.uint64(c)]
             total += np.int64(step(start, code))
             came += 1
         else:
-            place = find_row(memory, relations, indexes, relation, row, code)
+            place = find_row(memory, relations, indexes, np.uint64(relation), row, code)
             total -= np.int64(step(start, code))
             went += 1
         memory[np.uint64(states + number)] = place
@@ -388,7 +388,7 @@ def net_changes(memory, relations, indexes, relation, row, log, end, out):
 
     There is room for all of them behind the relation, where nothing is.
     """
-    asked = relations[relation, ASKED]
+    asked = np.uint64(relations[relation, ASKED])
     width = relations[asked, WIDTH]
     at = 0
     while at < end:

@@ -90,7 +90,7 @@ def follow_plan(
 ):  # fmt: skip
     """FINISHED when what all instances ask for is noted; else why that could not be done."""
     at = first
-    is_new = True
+    is_new = at == first  # no constant: what takes one is compiled for constants and again for others
     count = 0
     most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] - state[STEPS]
     lowest = first  # of the steps that have gone on to another row since heads were looked at

@@ -97,9 +97,8 @@ def code_of(row, width):
 @inlined
 def find_row(memory, relations, indexes, relation, row, code):
     """The place of a row that has this hash number, NONE if the relation has it not."""
-    number = np.uint64(relation)
-    index = np.uint64(relations[number, INDEXES])
-    width, stride, rows = relations[number, WIDTH], relations[number, STRIDE], relations[number, ROWS]
+    index = np.uint64(relations[relation, INDEXES])
+    width, stride, rows = relations[relation, WIDTH], relations[relation, STRIDE], relations[relation, ROWS]
     links = indexes[index, LINKS]
     place = memory[np.uint64(indexes[index, HEADS]) + (code & np.uint64(indexes[index, MASK]))]
     while place >= 0:
@@ -116,30 +115,28 @@ def find_row(memory, relations, indexes, relation, row, code):
 @inlined
 def new_place(memory, relations, relation):
     """The place for one more row; there is room for it."""
-    number = np.uint64(relation)
-    place = relations[number, FREE]
+    place = relations[relation, FREE]
     if place >= 0:
-        relations[number, FREE] = memory[np.uint64(relations[number, STATES] + place)]
+        relations[relation, FREE] = memory[np.uint64(relations[relation, STATES] + place)]
     else:
-        place = relations[number, USED]
-        relations[number, USED] = place + 1
-    memory[np.uint64(relations[number, STATES] + place)] = LIVES
-    relations[number, LIVING] += 1
+        place = relations[relation, USED]
+        relations[relation, USED] = place + 1
+    memory[np.uint64(relations[relation, STATES] + place)] = LIVES
+    relations[relation, LIVING] += 1
     return place
 
 
 @inlined
 def ask_for(memory, relations, indexes, asked, row, sign, code):
     """Notes that a row, which is not noted yet, is asked for; there is room for it."""
-    number = np.uint64(asked)
-    width = relations[number, WIDTH]
+    width = relations[asked, WIDTH]
     place = new_place(memory, relations, asked)
-    at = relations[number, ROWS] + place * relations[number, STRIDE]
+    at = relations[asked, ROWS] + place * relations[asked, STRIDE]
     for c in range(width):
         memory[np.uint64(at + c)] = row[np.uint64(c)]
     memory[np.uint64(at + width)] = sign
     memory[np.uint64(at + width + 1)] = np.int64(code)
-    index = np.uint64(relations[number, INDEXES])
+    index = np.uint64(relations[asked, INDEXES])
     head = indexes[index, HEADS] + np.int64(code & np.uint64(indexes[index, MASK]))
     link(memory, indexes[index, LINKS], head, place)
 
@@ -219,7 +216,7 @@ def take_rows(memory, relations, indexes, operands, relation, rows):
     stride = relations[relation, STRIDE]
     first = relations[relation, USED]
     for i in range(rows.shape[0]):
-        at = relations[relation, ROWS] + new_place(memory, relations, relation) * stride
+        at = relations[relation, ROWS] + new_place(memory, relations, np.uint64(relation)) * stride
         for c in range(stride):
             memory[at + c] = rows[i, c]
     for index in range(relations[relation, INDEXES], relations[relation, INDEXES_END]):
