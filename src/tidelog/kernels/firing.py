@@ -21,12 +21,16 @@ from tidelog.kernels.firing_tables import (
     CHANGES,
     CYCLES,
     FINISHED,
+    FREE,
     HAVE_COME,
     HAVE_GONE,
     HEAD_RELATION,
     HEAD_SIGN,
+    HEADS,
     INDEXES,
+    INDEXES_END,
     LIMIT,
+    LINKS,
     LIVING,
     LOGGED,
     MASK,
@@ -41,6 +45,7 @@ from tidelog.kernels.firing_tables import (
     ROWS,
     ROWS_CAME,
     SINCE,
+    STATES,
     STEPS,
     STRIDE,
     SUM,
@@ -53,14 +58,18 @@ from tidelog.kernels.firing_tables import (
     USED,
     WENT,
     WIDTH,
-    add_row,
+    ask_for,
+    code_of,
     find_row,
     forget_rows,
+    link,
+    list_of_row,
     make_index,
     make_room,
-    remove_row,
+    new_place,
+    unlink,
 )
-from tidelog.kernels.hashing import mix, step
+from tidelog.kernels.hashing import step
 from tidelog.kernels.jit import kernel, lean
 
 _SEED = np.uint64(0xD6E8FEB86659FD93)
@@ -130,7 +139,7 @@ def _try(
 ):  # fmt: skip
     """Notes what a rule asks for behind the relations that it acts on; FINISHED, or why that cannot be done."""
     for i in range(acted_on.size):
-        forget_rows(memory, relations, indexes, operands, relations[acted_on[i], ASKED])
+        forget_rows(memory, relations, indexes, relations[acted_on[i], ASKED])
     changes = _changes_to_look_at(relations, plans, alternatives, rules, matters, log, state, rule)
     if changes == 0:
         return FINISHED
@@ -239,7 +248,8 @@ def _cancel(memory, relations, indexes, acted_on, row):
             else:
                 for c in range(width):
                     row[c] = memory[at + c]
-                is_stored = find_row(memory, relations, indexes, relation, row) >= 0
+                code = np.uint64(memory[at + width + 1])
+                is_stored = find_row(memory, relations, indexes, np.uint64(relation), row, code) >= 0
                 if is_stored == (sign == CAME):
                     memory[at + width] = 0
     return cancels
@@ -284,56 +294,111 @@ def _has_room(memory, relations, indexes, operands, state, acted_on):
 
 @lean
 def _act(memory, relations, indexes, operands, acted_on, row, log, state):
-    """Brings about what is asked for."""
+    """Brings about what is asked for: rows first, then one index after the other, so that the processor can wait for
+    the lists of several rows at once."""
     for i in range(acted_on.size):
         relation = acted_on[i]
         asked = relations[relation, ASKED]
-        width = relations[asked, WIDTH]
-        for place in range(relations[asked, USED]):
-            at = relations[asked, ROWS] + place * relations[asked, STRIDE]
-            sign = memory[at + width]
-            if not sign:
-                continue
-            code = step(_SEED, np.uint64(relation))
-            logged = state[LOGGED]
-            log[logged] = relation
-            log[logged + 1] = sign
-            for c in range(width):
-                row[c] = memory[at + c]
-                log[logged + 2 + c] = row[c]
-                code = step(code, np.uint64(row[c]))
-            number = np.int64(mix(code))
-            state[LOGGED] = logged + 2 + width
-            state[CHANGES] += 1
-            if sign == CAME:
-                add_row(memory, relations, indexes, operands, relation, row)
-                state[SUM] += number
-                state[ROWS_CAME] += 1
-                relations[relation, HAVE_COME] += 1
-            else:
-                found = find_row(memory, relations, indexes, relation, row)
-                remove_row(memory, relations, indexes, operands, relation, found)
-                state[SUM] -= number
-                relations[relation, HAVE_GONE] += 1
+        if relations[asked, USED]:
+            _exchange_rows(memory, relations, indexes, relation, row, log, state)
+            for index in range(relations[relation, INDEXES], relations[relation, INDEXES_END]):
+                if indexes[index, MASK] >= 0:
+                    _exchange_in_index(memory, relations, indexes, operands, index, relation)
+            _free_places(memory, relations, relation)
 
 
 @lean
-def net_changes(memory, relations, indexes, operands, relation, row, log, end, out):
+def _exchange_rows(memory, relations, indexes, relation, row, log, state):
+    """Writes what is asked for to the log, new rows to their places, and all places to the states of what is asked."""
+    asked = np.uint64(relations[relation, ASKED])
+    width, stride, states = relations[asked, WIDTH], relations[asked, STRIDE], relations[asked, STATES]
+    start = step(_SEED, np.uint64(relation))
+    logged, came, went, total = state[LOGGED], 0, 0, np.int64(0)
+    for number in range(relations[asked, USED]):
+        at = relations[asked, ROWS] + number * stride
+        sign = memory[np.uint64(at + width)]
+        if not sign:
+            memory[np.uint64(states + number)] = NONE
+            continue
+        code = np.uint64(memory[np.uint64(at + width + 1)])
+        log[np.uint64(logged)] = relation
+        log[np.uint64(logged + 1)] = sign
+        for c in range(width):
+            held = memory[np.uint64(at + c)]
+            row[np.uint64(c)] = held
+            log[np.uint64(logged + 2 + c)] = held
+        logged += 2 + width
+        if sign == CAME:
+            place = new_place(memory, relations, np.uint64(relation))
+            begin = relations[relation, ROWS] + place * width
+            for c in range(width):
+                memory[np.uint64(begin + c)] = row[np.uint64(c)]
+            total += np.int64(step(start, code))
+            came += 1
+        else:
+            place = find_row(memory, relations, indexes, np.uint64(relation), row, code)
+            total -= np.int64(step(start, code))
+            went += 1
+        memory[np.uint64(states + number)] = place
+    state[LOGGED] = logged
+    state[CHANGES] += came + went
+    state[SUM] += total
+    state[ROWS_CAME] += came
+    relations[relation, HAVE_COME] += came
+    relations[relation, HAVE_GONE] += went
+
+
+@lean
+def _exchange_in_index(memory, relations, indexes, operands, index, relation):
+    asked = np.uint64(relations[relation, ASKED])
+    rows, width, stride = relations[asked, ROWS], relations[asked, WIDTH], relations[asked, STRIDE]
+    states, links = relations[asked, STATES], indexes[index, LINKS]
+    heads, mask = indexes[index, HEADS], indexes[index, MASK]
+    is_first = index == relations[relation, INDEXES]
+    for number in range(relations[asked, USED]):
+        place = memory[np.uint64(states + number)]
+        if place >= 0:
+            at = rows + number * stride
+            if is_first:
+                head = heads + (memory[np.uint64(at + width + 1)] & mask)
+            else:
+                head = list_of_row(memory, indexes, operands, index, at)
+            if memory[np.uint64(at + width)] == CAME:
+                link(memory, links, head, place)
+            else:
+                unlink(memory, links, head, place)
+
+
+@lean
+def _free_places(memory, relations, relation):
+    """Frees the places of rows that went: not before all indexes have let go of them."""
+    asked = np.uint64(relations[relation, ASKED])
+    signs, stride = relations[asked, ROWS] + relations[asked, WIDTH], relations[asked, STRIDE]
+    for number in range(relations[asked, USED]):
+        if memory[np.uint64(signs + number * stride)] == WENT:
+            place = memory[relations[asked, STATES] + number]
+            memory[relations[relation, STATES] + place] = relations[relation, FREE]
+            relations[relation, FREE] = place
+            relations[relation, LIVING] -= 1
+
+
+@lean
+def net_changes(memory, relations, indexes, relation, row, log, end, out):
     """Writes to `out` the rows that came or went by all of the log, with that sign behind them; returns how many.
 
     There is room for all of them behind the relation, where nothing is.
     """
-    asked = relations[relation, ASKED]
+    asked = np.uint64(relations[relation, ASKED])
     width = relations[asked, WIDTH]
     at = 0
     while at < end:
         if log[at] == relation:
             for c in range(width):
                 row[c] = log[at + 2 + c]
-            place = find_row(memory, relations, indexes, asked, row)
+            code = code_of(row, width)
+            place = find_row(memory, relations, indexes, asked, row, code)
             if place < 0:
-                row[width] = log[at + 1]
-                add_row(memory, relations, indexes, operands, asked, row)
+                ask_for(memory, relations, indexes, asked, row, log[at + 1], code)
             else:
                 # What came and then went, or the other way round, is as it was; what changes again is not.
                 mark = relations[asked, ROWS] + place * relations[asked, STRIDE] + width

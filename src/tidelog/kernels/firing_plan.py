@@ -70,7 +70,8 @@ from tidelog.kernels.firing_tables import (
     TOTAL,
     USED,
     WIDTH,
-    add_row,
+    ask_for,
+    code_of,
     find_row,
     has_key,
     list_of_key,
@@ -89,64 +90,66 @@ def follow_plan(
 ):  # fmt: skip
     """FINISHED when what all instances ask for is noted; else why that could not be done."""
     at = first
-    is_new = True
+    is_new = at == first  # no constant: what takes one is compiled for constants and again for others
     count = 0
     most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] - state[STEPS]
     lowest = first  # of the steps that have gone on to another row since heads were looked at
     status = FINISHED
     while at >= 0:
+        number = np.uint64(at)
         count += 1
         if count > most:
             status = MUCH
             break
-        does = steps[at, DOES]
+        does = steps[number, DOES]
         goes_on = True
         is_lookup = does in (PROBE, PRESENT, ABSENT)
         if (
             is_lookup
-            and indexes[steps[at, FIRST], MASK] < 0
-            and not make_index(memory, relations, indexes, operands, state, steps[at, FIRST])
+            and indexes[np.uint64(steps[number, FIRST]), MASK] < 0
+            and not make_index(memory, relations, indexes, operands, state, steps[number, FIRST])
         ):
             status = NO_MEMORY
             break
         if does in (PROBE, SCAN):
-            goes_on = _next_row(memory, relations, indexes, steps, operands, registers, cursors, at, is_new)
+            goes_on = _next_row(memory, relations, indexes, steps, operands, registers, cursors, number, is_new)
             lowest = min(lowest, at)
         elif is_lookup:
-            goes_on = _has_row(memory, relations, indexes, steps, operands, registers, at) == (does == PRESENT)
+            goes_on = _has_row(memory, relations, indexes, steps, operands, registers, number) == (does == PRESENT)
         elif does == COMPARE:
-            left, right = registers[steps[at, SECOND]], registers[steps[at, THIRD]]
-            goes_on = _holds(steps[at, FIRST], left, right)
+            left, right = registers[np.uint64(steps[number, SECOND])], registers[np.uint64(steps[number, THIRD])]
+            goes_on = _holds(steps[number, FIRST], left, right)
         elif does == COPY:
-            registers[steps[at, FIRST]] = registers[steps[at, SECOND]]
+            registers[np.uint64(steps[number, FIRST])] = registers[np.uint64(steps[number, SECOND])]
         elif does == CALCULATE:
-            left, right = registers[steps[at, SECOND]], registers[steps[at, THIRD]]
-            if not _has_value(steps[at, FOURTH], left, right):
+            left, right = registers[np.uint64(steps[number, SECOND])], registers[np.uint64(steps[number, THIRD])]
+            if not _has_value(steps[number, FOURTH], left, right):
                 status = BEYOND
                 break
-            registers[steps[at, FIRST]] = _calculated(steps[at, FOURTH], left, right)
+            registers[np.uint64(steps[number, FIRST])] = _calculated(steps[number, FOURTH], left, right)
         elif does == GROUP:
             if is_new:
-                registers[steps[at, THIRD]] = 0
-                registers[steps[at, THIRD] + 1] = 0
+                registers[np.uint64(steps[number, THIRD])] = 0
+                registers[steps[number, THIRD] + 1] = 0
             else:
-                goes_on = _group_value(steps, registers, at)
+                goes_on = _group_value(steps, registers, number)
                 if goes_on:
-                    at = steps[at, FOURTH]
+                    at = steps[number, FOURTH]
         elif does == GROUP_END:
-            if not _take_into_group(steps, registers, at):
+            if not _take_into_group(steps, registers, number):
                 status = BEYOND
                 break
             goes_on = False
         elif does == GIVEN:
-            goes_on = _takes_given(steps, operands, registers, given, at)
+            goes_on = _takes_given(steps, operands, registers, given, number)
         else:
-            for head in range(steps[at, FIRST], steps[at, SECOND]):
-                if heads[head, HEAD_LEVEL] >= lowest:
-                    status = _ask(memory, relations, indexes, operands, heads, registers, row, state, head)
+            for head in range(steps[number, FIRST], steps[number, SECOND]):
+                which = np.uint64(head)
+                if heads[which, HEAD_LEVEL] >= lowest:
+                    status = _ask(memory, relations, indexes, operands, heads, registers, row, state, which)
                     if status != FINISHED:
                         break
-            if status != FINISHED or steps[at, THIRD]:
+            if status != FINISHED or steps[number, THIRD]:
                 break
             goes_on = False
             lowest = at
@@ -154,7 +157,7 @@ def follow_plan(
             at += 1
             is_new = True
         else:
-            at = steps[at, BACK]
+            at = steps[number, BACK]
             is_new = False
     state[STEPS] += count
     return status
@@ -164,40 +167,42 @@ def follow_plan(
 def _next_row(memory, relations, indexes, steps, operands, registers, cursors, at, is_new):
     """Whether there is another row for a step; then what the step takes of it is in registers."""
     is_probe = steps[at, DOES] == PROBE
-    index = steps[at, FIRST]
-    relation = indexes[index, INDEXED] if is_probe else index
+    index = np.uint64(steps[at, FIRST])
+    relation = np.uint64(indexes[index, INDEXED]) if is_probe else index
     key = steps[at, KEY_AT]
     if is_new:
-        place = memory[list_of_key(indexes, operands, registers, index, key)] if is_probe else 0
+        place = memory[np.uint64(list_of_key(indexes, operands, registers, index, key))] if is_probe else 0
     else:
-        place = memory[indexes[index, LINKS] + 2 * cursors[at]] if is_probe else cursors[at] + 1
+        place = memory[np.uint64(indexes[index, LINKS] + 2 * cursors[at])] if is_probe else cursors[at] + 1
     used = relations[relation, USED]
     while place >= 0 and place < used:
         if is_probe:
             fits = has_key(memory, relations, indexes, operands, registers, index, key, place)
         else:
-            fits = memory[relations[relation, STATES] + place] == LIVES
+            fits = memory[np.uint64(relations[relation, STATES] + place)] == LIVES
         if fits:
             begin = relations[relation, ROWS] + place * relations[relation, STRIDE]
             for i in range(steps[at, TAKEN], steps[at, COMPARED], 2):
-                registers[operands[i + 1]] = memory[begin + operands[i]]
+                held = memory[np.uint64(begin + operands[np.uint64(i)])]
+                registers[np.uint64(operands[np.uint64(i + 1)])] = held
             for i in range(steps[at, COMPARED], steps[at, COMPARED_END], 2):
-                fits = fits and registers[operands[i + 1]] == memory[begin + operands[i]]
+                held = memory[np.uint64(begin + operands[np.uint64(i)])]
+                fits = fits and registers[np.uint64(operands[np.uint64(i + 1)])] == held
             if fits:
                 cursors[at] = place
                 return True
-        place = memory[indexes[index, LINKS] + 2 * place] if is_probe else place + 1
+        place = memory[np.uint64(indexes[index, LINKS] + 2 * place)] if is_probe else place + 1
     return False
 
 
 @inlined
 def _has_row(memory, relations, indexes, steps, operands, registers, at):
-    index, key = steps[at, FIRST], steps[at, KEY_AT]
-    place = memory[list_of_key(indexes, operands, registers, index, key)]
+    index, key = np.uint64(steps[at, FIRST]), steps[at, KEY_AT]
+    place = memory[np.uint64(list_of_key(indexes, operands, registers, index, key))]
     while place >= 0:
         if has_key(memory, relations, indexes, operands, registers, index, key, place):
             return True
-        place = memory[indexes[index, LINKS] + 2 * place]
+        place = memory[np.uint64(indexes[index, LINKS] + 2 * place)]
     return False
 
 
@@ -289,19 +294,20 @@ def _takes_given(steps, operands, registers, given, at):
 @inlined
 def _ask(memory, relations, indexes, operands, heads, registers, row, state, head):
     """Notes what a head asks for, unless it is so already and nobody asks for the opposite; FINISHED, or why not."""
-    relation, sign = heads[head, HEAD_RELATION], heads[head, HEAD_SIGN]
+    relation, sign = np.uint64(heads[head, HEAD_RELATION]), heads[head, HEAD_SIGN]
     width = relations[relation, WIDTH]
     for c in range(width):
-        row[c] = registers[operands[heads[head, HEAD_COLUMNS] + c]]
+        row[np.uint64(c)] = registers[np.uint64(operands[np.uint64(heads[head, HEAD_COLUMNS] + c)])]
+    code = code_of(row, width)
     if not heads[head, HEAD_CONTESTED]:
-        is_stored = find_row(memory, relations, indexes, relation, row) >= 0
+        is_stored = find_row(memory, relations, indexes, relation, row, code) >= 0
         if is_stored == (sign == CAME):
             return FINISHED
         sign |= SURE
-    asked = relations[relation, ASKED]
-    place = find_row(memory, relations, indexes, asked, row)
+    asked = np.uint64(relations[relation, ASKED])
+    place = find_row(memory, relations, indexes, asked, row, code)
     if place >= 0:
-        memory[relations[asked, ROWS] + place * relations[asked, STRIDE] + width] |= sign
+        memory[np.uint64(relations[asked, ROWS] + place * relations[asked, STRIDE] + width)] |= sign
         return FINISHED
     room = relations[asked, ROOM]
     if relations[asked, USED] == room:
@@ -309,6 +315,5 @@ def _ask(memory, relations, indexes, operands, heads, registers, row, state, hea
             return MUCH
         if not make_room(memory, relations, indexes, operands, state, asked, 4 * room):
             return NO_MEMORY
-    row[width] = sign
-    add_row(memory, relations, indexes, operands, asked, row)
+    ask_for(memory, relations, indexes, asked, row, sign, code)
     return FINISHED

@@ -59,7 +59,8 @@ class Materialization:
             statistics = self._backend.statistics()
             self._leave_out({name for name in self._linear if statistics.rows(given_to(name), Version.FULL)})
             try:
-                self._seconds = dict(materialize(self._plan, self._backend, self._limits, self._observer))
+                found = materialize(self._plan, self._backend, self._limits, self._observer, self._ordering)
+                self._seconds = dict(found)
             except CannotClose as too_large:
                 self._forget_what_follows()
                 self._leave_out({too_large.relation})
@@ -230,7 +231,7 @@ class Materialization:
         for name, schema in relations.items():
             self._declared.setdefault(name, schema)
         self._names = {self._kept_in(relation): relation for relation in self._plan.schemas}
-        self._ordering = Ordering(self._backend, self._observer)
+        self._ordering = Ordering(self._backend, self._observer, self._planned.orders)
         self._has_groups = False
 
     def _leave_out(self, relations: Set[str]) -> None:

@@ -24,6 +24,7 @@ def materialize(
     backend: Backend,
     limits: Limits = Limits(),  # noqa: B008  frozen
     observer: Observer = SILENT,
+    ordering: Ordering | None = None,
 ) -> Mapping[int, float]:
     """Stores everything that follows by `plan` from what `backend` has; returns the seconds that each stratum took.
 
@@ -33,7 +34,7 @@ def materialize(
     second call goes on from there.
     """
     backend.declare(plan.hidden)
-    run = Run(plan, backend, limits, observer)
+    run = Run(plan, backend, limits, observer, ordering)
     for number, stratum in enumerate(plan.strata, start=1):
         observer.stratum_started(number, stratum)
         rounds, rows = run.evaluate(number, stratum)

@@ -8,22 +8,28 @@ from dataclasses import replace
 from tidelog.backends.protocol import Backend
 from tidelog.maintain.protocol import Observer
 from tidelog.plan.differentiate import joined_scans
-from tidelog.plan.nodes import RulePlan, Version
+from tidelog.plan.nodes import Node, RulePlan, Version
 from tidelog.plan.passes.order_joins import order_joins
+from tidelog.plan.planned import OrdersKept
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import scans_of
+
+FEW_ROWS = 1 << 12
+"""Rows of each relation that a rule reads up to which its order is the one that another session found for as many: to
+look for a better one would take longer than it could gain."""
 
 
 class Ordering:
     """Ordered rules of one run; a rule is ordered again only when a relation it reads has grown or shrunk fourfold.
 
     The same order is the same object, so that a backend can keep what it prepared for a rule. Rules are known by where
-    they are in memory: so they are kept.
+    they are in memory: so they are kept. `for_few_rows` are orders that sessions over one program share.
     """
 
-    def __init__(self, backend: Backend, observer: Observer) -> None:
+    def __init__(self, backend: Backend, observer: Observer, for_few_rows: OrdersKept | None = None) -> None:
         self._backend = backend
         self._observer = observer
+        self._for_few_rows: OrdersKept = {} if for_few_rows is None else for_few_rows
         self._kept: dict[int, RulePlan] = {}
         self._reads: dict[tuple[int, ...], tuple[tuple[str, Version], ...]] = {}
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
@@ -72,18 +78,27 @@ class Ordering:
     def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
         key = (id(rule), self._sizes((rule,), statistics))
         if key not in self._known:
-            self._known[key] = self._newly_ordered(rule, statistics)
+            self._known[key] = self._newly_ordered(rule, key[1], statistics)
             self._observer.rule_ordered(self._known[key])
         return self._known[key]
 
-    def _newly_ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
-        node = order_joins(rule.node, statistics, rule.order)
+    def _newly_ordered(self, rule: RulePlan, sizes: tuple[int, ...], statistics: Statistics) -> RulePlan:
+        node = self._ordered_node(rule, sizes, statistics)
         orders = self._orders.setdefault(id(rule), [])
         same = next((known for known in orders if known.node == node), None)
         if same is None:
             same = replace(rule, node=node)
             orders.append(same)
         return same
+
+    def _ordered_node(self, rule: RulePlan, sizes: tuple[int, ...], statistics: Statistics) -> Node:
+        if max(sizes, default=0) >= magnitude(FEW_ROWS):
+            return order_joins(rule.node, statistics, rule.order)
+        found = self._for_few_rows.get((id(rule), sizes))
+        if found is None:
+            found = rule, order_joins(rule.node, statistics, rule.order)
+            self._for_few_rows[id(rule), sizes] = found
+        return found[1]
 
 
 def magnitude(rows: int) -> int:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.plan.lower import lower
 from tidelog.plan.modules import with_modules
-from tidelog.plan.nodes import Plan, Project, RulePlan, StratumPlan, Values
+from tidelog.plan.nodes import Node, Plan, Project, RulePlan, StratumPlan, Values
 from tidelog.plan.optimize import optimize
 from tidelog.plan.update_rules import Questionnaire, questions_of
 
 PROGRAMS_KEPT = 8
+
+OrdersKept: TypeAlias = dict[tuple[int, tuple[int, ...]], tuple[RulePlan, Node]]
+"""Bodies with their joins ordered, by where the rule is in memory, which is kept with it, and the magnitudes of what it
+reads."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class Planned:
 
     plan: Plan
     facts: tuple[RulePlan, ...]
+    orders: OrdersKept = field(default_factory=dict, compare=False)
+    """Orders of joins that sessions have found for few rows."""
 
     @cached_property
     def questions(self) -> Questionnaire:

@@ -13,6 +13,7 @@ from tidelog.maintain.protocol import SILENT
 from tidelog.plan.lower import lower
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.optimize import optimize
+from tidelog.plan.planned import OrdersKept
 
 TEXT = """
 .decl one(x: number, y: number)
@@ -54,3 +55,19 @@ def test_rules_that_nobody_else_keeps_are_not_taken_for_one_another() -> None:
         return ordering.of((rule,))[0]
 
     assert [ordered_once(number).head for number in range(50)] == [f"both{number}" for number in range(50)]
+
+
+def test_sessions_share_orders_for_few_rows_and_find_their_own_for_many() -> None:
+    plan = optimize(lower(check_program(parse(TEXT))))
+    (rule,) = next(stratum.once for stratum in plan.strata if stratum.relations == ("both",))
+    kept: OrdersKept = {}
+
+    def ordered(rows: int) -> RulePlan:
+        backend = LocalBackend({**plan.schemas, **plan.hidden})
+        filled(backend, "one", 0, rows)
+        filled(backend, "other", 0, rows // 8)
+        return Ordering(backend, SILENT, kept).of((rule,))[0]
+
+    assert ordered(1_000).node is ordered(1_000).node
+    assert ordered(100_000).node is not ordered(100_000).node
+    assert len(kept) == 1

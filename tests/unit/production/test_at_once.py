@@ -37,6 +37,16 @@ LIGHTS = """
 +seen(x, w, s), -lamp(x, "red") :- on(), lamp(x, "red"), weighs(x, w, s), x != "c". [name look]
 """
 
+MOVES = """
+.production set
+.decl piece(name: number, x: number, y: number)
+.decl met(one: number, other: number)
+.decl end(x: number)
++met(a, b), -piece(b, x, y) :- piece(a, x, y), piece(b, x, y), a < b. [name meet, priority 1]
+-piece(a, x, y), +piece(a, x + 1, y) :- piece(a, x, y), end(m), x < m, y > 0. [name right]
+-piece(a, x, y), +piece(a, x, y + 1), +piece(a + 100, x, y + 2) :- piece(a, x, y), y <= 0. [name down]
+"""
+
 
 @pytest.fixture(autouse=True)
 def _kernels_are_used() -> Iterator[None]:
@@ -72,6 +82,17 @@ def test_values_of_all_kinds_and_relations_without_columns() -> None:
     assert rows(done.came, "seen") == rows(others.came, "seen") == [("a", -0.5, 2**64 - 1)]
     assert done.came["on"].num_rows == others.came["on"].num_rows == 1
     assert (done.cycles, rows(done.went, "lamp")) == (2, [("a", "red")])
+
+
+def test_rows_that_go_leave_their_places_in_all_indexes_to_those_that_come() -> None:
+    pieces = [(name, name % 7, name % 3 - 2) for name in range(40)]
+    done, others = (
+        result(MOVES, {"piece": pieces, "end": [(9,)]}, retention=retention) for retention in (None, Retention.COSMA)
+    )
+    for tables, expected in ((done.came, others.came), (done.went, others.went)):
+        assert [rows(tables, name) for name in ("piece", "met")] == [rows(expected, name) for name in ("piece", "met")]
+    assert (done.cycles, len(rows(done.went, "piece"))) == (others.cycles, 40)
+    assert len(rows(done.came, "met")) > 40
 
 
 def test_the_history_names_the_rule_of_each_cycle() -> None:

@@ -135,7 +135,7 @@ class Encoding:
             add(width, width, keys, len(names) + number if number < len(self._acted_on) else table.NONE)
         for name in self._acted_on:
             width = self._checked.schemas[name].arity
-            add(width, width + 1, [tuple(range(width))], table.NONE)
+            add(width, width + 2, [tuple(range(width))], table.NONE)
         return _array(relations, table.RELATION_COLUMNS), _array(indexes, table.INDEX_COLUMNS)
 
     def _rule(self, place: int, rule: ProductionRule) -> list[int]:

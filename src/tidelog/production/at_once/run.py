@@ -80,8 +80,8 @@ class Run:
         for register, kind, value in encoded.constants:
             self._registers[register] = word_of(kind, value, self._values)
         self._cursors = np.zeros(len(encoded.steps), np.int64)
-        widest = 1 + max(schema.arity for schema in encoded.relations)
-        self._row, self._given = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
+        widest = max(schema.arity for schema in encoded.relations)
+        self._row, self._given = np.zeros(max(1, widest), np.int64), np.zeros(max(1, widest), np.int64)
         self._fired = np.empty((_CYCLES, 2), np.int64)
         self._state = np.zeros(table.STATE, np.int64)
         self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
@@ -147,7 +147,7 @@ class Run:
         come, gone = self._relations[relation, [table.HAVE_COME, table.HAVE_GONE]].tolist()
         if come and gone:
             rows = self._net_changes(relation, come + gone)
-            signed = [rows[rows[:, -1] == sign, : len(kinds)] for sign in (table.CAME, table.WENT)]
+            signed = [rows[rows[:, -1] == sign, :-1] for sign in (table.CAME, table.WENT)]
         else:
             rows = np.empty((come + gone, len(kinds)), np.int64)
             all_changes(self._relations, relation, self._log, end, rows)
@@ -162,10 +162,10 @@ class Run:
             self._memory = np.empty(room * self._words_of_place(asked), np.int64)
         self._state[table.TAIL] = self._relations[asked, table.USED] = 0
         self._make_room(asked, room)
-        out = np.empty((most, self._relations[asked, table.STRIDE]), np.int64)
+        out = np.empty((most, 1 + self._relations[asked, table.WIDTH]), np.int64)
         found = net_changes(
-            self._memory, self._relations, self._indexes, self._encoded.operands, relation, self._row, self._log,
-            self._state[table.LOGGED], out,
+            self._memory, self._relations, self._indexes, relation, self._row, self._log, self._state[table.LOGGED],
+            out,
         )  # fmt: skip
         return out[:found]
 
