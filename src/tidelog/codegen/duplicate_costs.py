@@ -17,7 +17,7 @@ from math import prod
 
 from tidelog.codegen.graph_nodes import FactNode, RuleNode
 from tidelog.language.syntax_tree import Constant, Term, Variable
-from tidelog.plan.estimate import Estimator, Prefix
+from tidelog.plan.estimate import Estimator, Prefix, Sources
 from tidelog.plan.nodes import Distinct, Scan, Version
 from tidelog.plan.spine import UNIT, Source, needs
 from tidelog.plan.statistics import Statistics
@@ -123,7 +123,7 @@ class Guesses:
 def run_body(node: RuleNode, incoming: float, statistics: Statistics) -> Prefix:
     """The guess for the body of a rule application on so many rows of what it takes, cheapest literal first."""
     sources: tuple[Source, ...] = (Distinct(UNIT, tuple(node.bound)), *node.sources)
-    estimator = Estimator(sources, {0: incoming}, statistics)
+    estimator = Estimator(Sources(sources), {0: incoming}, statistics)
     prefix = estimator.step(estimator.start(node.conditions), 0)
     waiting = set(range(1, len(sources)))
     while waiting:

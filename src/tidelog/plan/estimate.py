@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Test
 from tidelog.plan.nodes import (
@@ -26,7 +26,7 @@ from tidelog.plan.nodes import (
     Values,
     Version,
 )
-from tidelog.plan.spine import UNIT, Operation, Source, is_ready, put
+from tidelog.plan.spine import UNIT, Operation, Source, is_ready, needs, put
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import columns_of
 
@@ -39,8 +39,7 @@ ANTIJOIN_SHARE = 0.7
 INDEX_UPKEEP = 4.0
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(NamedTuple):
     """The first steps of a join order, as numbers: `rows` come out, `cost` rows were touched on the way.
 
     `values` guesses how many different values each bound name has; `waiting` are the tests not placed yet.
@@ -54,16 +53,45 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedScan:
-    """A scan, and what is known about it wherever it stands in an order: its rows, its columns that are constants and
-    how many values these have, its other columns with their names, and how many values each name has."""
+class ScanColumns:
+    """A scan without its age, its columns that are constants, and its other columns with their names: those that have
+    stood in an earlier one too are `repeated`."""
 
     scan: Scan
-    rows: float
     constant: tuple[int, ...]
-    per_constant: float
     named: tuple[tuple[int, str], ...]
+    repeated: frozenset[int]
+
+
+class Sources:
+    """The sources of one body, and what can be said about them before anything is counted."""
+
+    def __init__(self, sources: tuple[Source, ...]) -> None:
+        self.all = sources
+        self.columns = tuple(frozenset(columns_of(source)) - {AGE} for source in sources)
+        self.needs = tuple(map(needs, sources))
+        self.fit_anywhere = tuple(
+            isinstance(source, Range) or not columns for source, columns in zip(sources, self.columns, strict=True)
+        )
+        """Which of them are no product, whatever stands before them."""
+        places = Counter(name for columns in self.columns for name in columns)
+        self.shared = frozenset(name for name, count in places.items() if count > 1)
+        self.has_delta = any(
+            isinstance(each, Scan) and each.version in (Version.DELTA, Version.MARKED) for each in sources
+        )
+        self.scans = {at: scan_columns(each) for at, each in enumerate(sources) if isinstance(each, Scan)}
+
+
+@dataclass(frozen=True, slots=True)
+class CountedScan:
+    """A scan, and what is known about it wherever it stands in an order: its rows, how many values its constants have,
+    how many each name has, and how many its columns at some places have together, as far as that was asked."""
+
+    about: ScanColumns
+    rows: float
+    per_constant: float
     values: Mapping[str, float]
+    different: dict[tuple[int, ...], float]
 
 
 class Estimator:
@@ -72,18 +100,12 @@ class Estimator:
     `sizes` has the number of rows of each source that is a body of its own, by its position.
     """
 
-    def __init__(self, sources: tuple[Source, ...], sizes: Mapping[int, float], statistics: Statistics) -> None:
+    def __init__(self, sources: Sources, sizes: Mapping[int, float], statistics: Statistics) -> None:
         self.sources = sources
-        self.columns = tuple(frozenset(columns_of(source)) - {AGE} for source in sources)
-        places = Counter(name for columns in self.columns for name in columns)
-        self._shared = frozenset(name for name, count in places.items() if count > 1)
         self._sizes = sizes
         self._statistics = statistics
         self._distinct: dict[tuple[str, tuple[int, ...]], float] = {}
-        self._has_delta = any(
-            isinstance(each, Scan) and each.version in (Version.DELTA, Version.MARKED) for each in sources
-        )
-        self._scans = {at: self._counted(each) for at, each in enumerate(sources) if isinstance(each, Scan)}
+        self._scans = {at: self._counted(each) for at, each in sources.scans.items()}
 
     def start(self, others: tuple[Operation, ...]) -> Prefix:
         """The empty order: one row, with what can be said about it already."""
@@ -95,7 +117,7 @@ class Estimator:
         matches, values = self._matches(position, prefix)
         order, joined = (*prefix.order, position), prefix.rows * matches
         rows, values, waiting = self._tested(joined, {**prefix.values, **values}, prefix.waiting)
-        connected = not prefix.order or not self.columns[position].isdisjoint(prefix.values)
+        connected = not prefix.order or not self.sources.columns[position].isdisjoint(prefix.values)
         # A product with a test right above it can run as an ordered join, which never sees the rows it refuses.
         produced = joined if connected else rows
         read = prefix.rows + self._preparation(position, prefix)
@@ -107,7 +129,7 @@ class Estimator:
 
     def _matches(self, position: int, prefix: Prefix) -> tuple[float, dict[str, float]]:
         """How many rows of a source each row of `prefix` meets, and what that says about values of names."""
-        source = self.sources[position]
+        source = self.sources.all[position]
         match source:
             case Scan():
                 return self._scan_matches(self._scans[position], prefix)
@@ -120,26 +142,27 @@ class Estimator:
             case _:
                 assert_never(source)
 
-    def _counted(self, scan: Scan) -> CountedScan:
-        scan = without_age(scan)
+    def _counted(self, about: ScanColumns) -> CountedScan:
+        scan, shared = about.scan, self.sources.shared
         rows = float(self._statistics.rows(scan.relation, scan.version))
-        constant = tuple(place for place, column in enumerate(scan.columns) if isinstance(column, Constant))
-        named = tuple((place, column) for place, column in enumerate(scan.columns) if isinstance(column, str))
-        values = {name: self._different(scan, (place,)) if name in self._shared else rows for place, name in named}
-        return CountedScan(scan, rows, constant, self._different(scan, constant), named, values)
+        values = {name: self._different(scan, (place,)) if name in shared else rows for place, name in about.named}
+        return CountedScan(about, rows, self._different(scan, about.constant), values, {})
 
     def _scan_matches(self, counted: CountedScan, prefix: Prefix) -> tuple[float, dict[str, float]]:
-        known, columns = prefix.values, counted.scan.columns
-        bound = [place for place, name in counted.named if name in known or name in columns[:place]]
-        here = self._different(counted.scan, tuple(sorted((*counted.constant, *bound)))) / counted.per_constant
-        outside = {name for _, name in counted.named if name in known}
-        there = min(prefix.rows, prod(known[name] for name in outside)) if outside else 1.0
-        matches = counted.rows / counted.per_constant / max(1.0, here, there)
+        known, about, rows = prefix.values, counted.about, counted.rows
+        bound = tuple([place for place, name in about.named if name in known or place in about.repeated])
+        here = counted.different.get(bound)
+        if here is None:
+            places = tuple(sorted((*about.constant, *bound)))
+            here = counted.different[bound] = self._different(about.scan, places) / counted.per_constant
+        outside = {name for _, name in about.named if name in known} if bound else None
+        there = min(prefix.rows, prod([known[name] for name in outside])) if outside else 1.0
+        shared = self.sources.shared
         values = {
-            name: min(known.get(name, counted.rows), number) if name in self._shared else counted.rows
+            name: min(known.get(name, rows), number) if name in shared else rows
             for name, number in counted.values.items()
         }
-        return matches, values
+        return rows / counted.per_constant / max(1.0, here, there), values
 
     def _different(self, scan: Scan, places: tuple[int, ...]) -> float:
         """How many different values the columns at `places` have together."""
@@ -154,7 +177,7 @@ class Estimator:
 
     def _preparation(self, position: int, prefix: Prefix) -> float:
         """What it costs to make the source ready to be looked up. Indexes of stored rows stay from round to round."""
-        source = self.sources[position]
+        source = self.sources.all[position]
         if not isinstance(source, Scan):
             return 0.0
         fixed = sum(isinstance(column, Constant) or column in prefix.values for column in source.columns)
@@ -162,7 +185,7 @@ class Estimator:
             return 0.0  # every row is read, or a whole row is looked up among the stored rows themselves
         if source.version is Version.DELTA:
             return INDEX_UPKEEP * self._scans[position].rows
-        return 0.0 if self._has_delta else 0.25 * self._scans[position].rows
+        return 0.0 if self.sources.has_delta else 0.25 * self._scans[position].rows
 
     def _tested(
         self, rows: float, values: dict[str, float], waiting: tuple[Operation, ...]
@@ -178,6 +201,15 @@ class Estimator:
                 case Antijoin():
                     rows *= ANTIJOIN_SHARE
         return rows, values, waiting
+
+
+def scan_columns(scan: Scan) -> ScanColumns:
+    """What the columns of `scan` are."""
+    scan = without_age(scan)
+    columns = scan.columns
+    constant = tuple(place for place, column in enumerate(columns) if isinstance(column, Constant))
+    named = tuple((place, column) for place, column in enumerate(columns) if isinstance(column, str))
+    return ScanColumns(scan, constant, named, frozenset(place for place, name in named if name in columns[:place]))
 
 
 def without_age(scan: Scan) -> Scan:

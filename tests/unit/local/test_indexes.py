@@ -121,6 +121,33 @@ def test_blocks_grow_over_many_rounds(key, form):
         check(index, relation, key, [(0, 0, 0), (1, 11, 21), (4, 3, 4), (9, 9, 9)])
 
 
+@keys
+@pytest.mark.parametrize("form", TIERS)
+@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize("are_old", [True, False])
+def test_the_first_rows_are_laid_out_in_parts(key, form, parts, are_old):
+    with tier(form):
+        relation = Relation(WIDTH)
+        index = Index(relation, key)
+        (relation.insert if are_old else relation.stage)(rows_array([(n % 5, n % 3, n) for n in range(41)]))
+        if are_old:
+            relation.stage(rows_array([(1, 2, n) for n in range(90, 95)]))
+        relation.advance()
+        tasks = index.shares(parts)
+        assert len(tasks) == parts
+        for task in reversed(tasks):
+            task()
+        index.end()
+        asked = [(0, 0, 0), (1, 2, 11), (4, 0, 9), (1, 2, 93), (9, 9, 9)]
+        check(index, relation, key, asked)
+        relation.stage(rows_array([(1, 2, n) for n in range(100, 130)]))
+        relation.advance()
+        (task,) = index.shares(parts)  # rows that come to others are taken in by one thread
+        task()
+        index.end()
+        check(index, relation, key, asked)
+
+
 def test_a_block_of_most_rows_finds_room_when_it_moves():
     relation = Relation(2)
     relation.insert(np.array([(7, number) for number in range(5_000)], np.int32))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from tidelog.plan.differentiate import differentiate
-from tidelog.plan.nodes import Node, Version
+from tidelog.plan.nodes import Node, Project, Version
 from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.printer import print_node
 from tidelog.schema import Row
@@ -171,3 +171,20 @@ def test_many_atoms_are_ordered_in_a_blink() -> None:
 def test_an_empty_relation_is_read_first() -> None:
     node = rule_plan("h(x, z) :- b(x, y), c(y, z, _).").node
     assert relations_in_order(order_joins(node, Sizes({"b": 10, "c": 0}, {}))) == ["c", "b"]
+
+
+def test_a_body_is_ordered_anew_for_other_sizes_and_made_once_for_each_order() -> None:
+    node = rule_plan("h(x, z) :- b(x, y), c(y, z, _).").node
+    first, other, again = (order_joins(node, Sizes({"b": b, "c": c}, {})) for b, c in ((10, 900), (900, 10), (20, 999)))
+    assert [relations_in_order(each) for each in (first, other, again)] == [["b", "c"], ["c", "b"], ["b", "c"]]
+    assert isinstance(first, Project)
+    assert isinstance(again, Project)
+    assert first is not again
+    assert first.input is again.input
+
+
+def test_the_body_of_an_aggregate_is_ordered_anew_for_other_sizes() -> None:
+    node = rule_plan("h(x, n) :- a(x), n = count : { c(x, y, _), b(y, x) }.").node
+    for b, c, inner in ((10, 1_000, "{ b(y, x) ⋈ c(x, y, _) }"), (1_000, 10, "{ c(x, y, _) ⋈ b(y, x) }")):
+        sizes = Sizes({"a": 10, "b": b, "c": c}, {("c", 0): 10, ("c", 1): 10, ("b", 0): 10, ("b", 1): 10})
+        assert inner in print_node(order_joins(node, sizes))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,6 +67,7 @@ class Index:
         self._columns = np.array(self.payload_columns, np.int64)
         self._tail = 0
         self._rooms: npt.NDArray[np.int32]
+        self._parts: list[_Part] = []
         self.forget()
 
     def forget(self) -> None:
@@ -144,16 +148,35 @@ class Index:
 
     def catch_up(self) -> None:
         """Takes in the rows stored since the last look, and what has become old."""
+        for take in self.shares(1):
+            take()
+        self.end()
+
+    def shares(self, parts: int) -> list[Callable[[], None]]:
+        """What there is to do to catch up, as tasks of which several may run at the same time. Then it must `end`.
+
+        Only the first rows are divided: those that come to others may move a block to a place that others want.
+        """
         relation = self._relation
         if self._generation != relation.generation:
             self.forget()
         if self._removals != relation.removed:
             self._take_out()
         if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
-            return
+            return []
         if relation.delta_start - self._end > _MORE_AT_ONCE * self._end > 0:
             self.forget()
             self._removals = relation.removed
+        first = relation.delta_start or relation.stored
+        return [self.end] if self._end or first < self._tail // 2 else self._begin_layout(first, parts)
+
+    def end(self) -> None:
+        """Is up to date, once what `shares` gave is done."""
+        relation = self._relation
+        if self._parts:
+            self._end_layout()
+        if (self._end, self._delta_start) == (relation.stored, relation.delta_start):
+            return
         appended = self._append(self._end, relation.delta_start)
         if self._olds is not self._counts:
             if appended is None or self._delta_start != self._end:
@@ -190,9 +213,6 @@ class Index:
             return None
         jit.work(end - start)
         groups = self._number_groups(start, end)
-        if not start and groups.size >= self._tail // 2:
-            self._lay_out(groups)
-            return groups
         self._separate()
         reached = 0
         while True:
@@ -205,18 +225,43 @@ class Index:
                 return groups
             self._make_room()
 
-    def _lay_out(self, groups: Rows) -> None:
-        """Takes in the first rows, which are of these groups; each group gets exactly the room that it needs."""
-        rooms = self._rooms
-        if rooms is self._counts:
-            rooms = np.zeros_like(rooms)
-        rooms[:] = 0
+    def _begin_layout(self, count: int, parts: int) -> list[Callable[[], None]]:
+        """Tasks that take in the first `count` rows; each group gets exactly the room that it needs, and each part of
+        the rows a place there."""
+        jit.work(count)
+        groups = self._number_groups(0, count)
         self._free[:] = -1
-        self._tail = int(lay_out_blocks(groups, self._starts, rooms))
-        if self._tail > self._payload.shape[0]:
-            self._payload = np.empty((self._tail, self._columns.size), np.int32)
-        fill_blocks(groups, self._relation.rows, 0, self._columns, self._starts, self._counts, self._payload)
+        if count > self._payload.shape[0]:
+            more = _growth(count) if count < self._relation.stored else 1  # what is never written to takes no memory
+            self._payload = np.empty((more * count, self._columns.size), np.int32)
+        cuts = [count * part // parts for part in range(parts + 1)]
+        pieces = [groups[begin:end] for begin, end in pairwise(cuts)]
+        rooms = np.zeros_like(self._counts)
+        before: list[Rows] = []
+        for piece in pieces:
+            before.append(rooms.copy() if before else rooms)
+            self._tail = int(lay_out_blocks(piece, self._starts, rooms))
+        self._parts = [_Part(0, pieces[0], self._starts, self._counts)]
+        for begin, piece, taken in zip(cuts[1:-1], pieces[1:], before[1:], strict=True):
+            self._parts.append(_Part(begin, piece, self._starts + taken, np.zeros_like(self._counts)))
+        return [partial(self._fill, part) for part in self._parts]
+
+    def _fill(self, part: _Part) -> None:
+        fill_blocks(
+            part.groups, self._relation.rows, part.begin, self._columns, part.starts, part.counts, self._payload
+        )
+
+    def _end_layout(self) -> None:
+        for part in self._parts[1:]:
+            self._counts += part.counts
+        self._end = self._parts[-1].begin + self._parts[-1].groups.size
+        self._delta_start = min(self._end, self._relation.delta_start)
         self._longest = int(self._counts.max(initial=0))
+        if self._rooms is not self._counts:
+            self._rooms[:] = self._counts
+        if not self._delta_start:
+            self._olds = np.zeros_like(self._counts)
+        self._parts = []
 
     def _separate(self) -> None:
         """Gives room and age arrays of their own, before rows come that are new or need room."""
@@ -231,7 +276,7 @@ class Index:
         A block that moves may need more than that: then this is done again.
         """
         rows = self._payload.shape[0]
-        target = np.empty(((16 if rows < _MANY else 4) * rows + _TAIL, self._columns.size), np.int32)
+        target = np.empty((_growth(rows) * rows + _TAIL, self._columns.size), np.int32)
         target[: self._tail] = self._payload[: self._tail]
         self._payload = target
 
@@ -247,14 +292,18 @@ class Index:
         dead = self._relation.dead(start, end)
         if dead is not None:
             groups = np.where(dead, np.int32(-1), groups)
-        if needed > self._starts.size:
-            room = max(needed, self._starts.size + self._starts.size // 2)
+        self._reach(needed)
+        return groups
+
+    def _reach(self, groups: int) -> None:
+        """Has room for so many groups in the arrays."""
+        if groups > self._starts.size:
+            room = max(groups, self._starts.size + self._starts.size // 2)
             self._starts = _longer(self._starts, room)
             counts = _longer(self._counts, room)
             self._olds = counts if self._olds is self._counts else _longer(self._olds, room)
             self._rooms = counts if self._rooms is self._counts else _longer(self._rooms, room)
             self._counts = counts
-        return groups
 
     def _find_groups(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Rows:
         if self._groups is not None:
@@ -262,6 +311,22 @@ class Index:
         if columns.size:
             return np.ascontiguousarray(rows[:, columns[0]])
         return np.zeros(rows.shape[0], np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the first rows, from number `begin` on, their groups, and where in the block of a group their places
+    start, of which so many are filled."""
+
+    begin: int
+    groups: Rows
+    starts: Rows
+    counts: Rows
+
+
+def _growth(rows: int) -> int:
+    """How many times as long the room for so many rows becomes."""
+    return 16 if rows < _MANY else 4
 
 
 def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -68,14 +68,22 @@ def catch_up(operands: Iterable[Operand], store: Store, team: Team | None = None
         index.catch_up()
     if team is None or not many:
         return
-    divided = [index for index in many if isinstance(index, WordIndex | Runs) and index.rows_waiting >= _MANY]
+    total = sum(index.rows_waiting for index in many)
+    divided = [index for index in many if not isinstance(index, ClosedIndex) and _is_divided(index, total, team)]
+    tasks: list[list[Callable[[], None]]] = [[index.catch_up] for index in many if index not in divided]
+    tasks += [index.shares(team.parts) for index in divided]
     # What one thread does alone comes first, so that all end at about the same time.
-    tasks: list[Callable[[], None]] = [index.catch_up for index in many if index not in divided]
-    for index in divided:
-        tasks += index.shares(team.parts)
-    team.do_all(tasks)
+    team.do_all([task for some in sorted(tasks, key=len) for task in some])
     for index in divided:
         index.end()
+
+
+def _is_divided(index: Index | WordIndex | Runs, total: int, team: Team) -> bool:
+    """Whether threads share the work on one of the indexes that so many rows wait for. To divide an index of blocks
+    takes memory: that is done only where all would wait for one thread otherwise."""
+    if isinstance(index, Index):
+        return index.rows_waiting * team.jobs > total
+    return index.rows_waiting >= _MANY
 
 
 def indexes_of(operands: Iterable[Operand], store: Store) -> tuple[AnyIndex, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
-from tidelog.plan.estimate import Estimator, Prefix
-from tidelog.plan.nodes import Distinct, Node, Project, Range, Scan, Union
-from tidelog.plan.spine import Source, assemble, flatten, is_marked, needs, with_inner
+from tidelog.plan.estimate import Estimator, Prefix, Sources
+from tidelog.plan.nodes import Distinct, GroupJoin, Node, Project, Scan, Union
+from tidelog.plan.spine import Source, assemble, flatten, is_marked, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
 
@@ -15,6 +16,7 @@ SEARCH_LIMIT = 8
 """Bodies with at most so many sources are searched in full."""
 
 STARTS_TRIED = 4
+BODIES_KEPT = 1 << 10
 SAME_COST = 1e-9
 
 
@@ -24,34 +26,69 @@ def order_joins(node: Node, statistics: Statistics, order: tuple[int, ...] | Non
     `order` fixes the order of the scans instead, counted from 0 as they stand in `node`. The order in which the body
     was written does not matter. Bodies of aggregates are ordered too.
     """
-    if isinstance(node, Project) and isinstance(node.input, Scan):
-        return node
     if isinstance(node, Project):
-        return replace(node, input=ordered(node.input, statistics, order)[0])
+        return node if isinstance(node.input, Scan) else replace(node, input=ordered(node.input, statistics, order)[0])
     return ordered(node, statistics, order)[0]
 
 
 def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = None) -> tuple[Node, float]:
     """`node` with its joins ordered, and how many rows it may have."""
-    spine = with_inner(flatten(node), lambda inner: ordered(inner, statistics)[0])
-    sizes = {
-        position: sum(ordered(inner, statistics)[1] for inner in inputs_of(source))
-        for position, source in enumerate(spine.sources)
-        if isinstance(source, Distinct | Union)
-    }
-    estimator = Estimator(spine.sources, sizes, statistics)
-    start = estimator.start(spine.others)
-    marked = next((n for n, each in enumerate(spine.sources) if is_marked(each)), None)
-    if marked is not None:
-        start = estimator.step(start, marked)
-    scans = [position for position, source in enumerate(spine.sources) if isinstance(source, Scan)]
-    if order is not None and sorted(order) == list(range(len(scans))):
-        best = follow([scans[position] for position in order], start, estimator)
-    elif len(spine.sources) <= SEARCH_LIMIT:
-        best = search(start, estimator)
-    else:
-        best = greedy(start, estimator)
-    return assemble([spine.sources[position] for position in best.order], spine.others), best.rows
+    return _joins_of(Same(node)).ordered(statistics, order)
+
+
+class Same:
+    """A body as the key of what is known about it: it is the same if it is the same object."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.node is other.node
+
+
+@lru_cache(BODIES_KEPT)
+def _joins_of(body: Same) -> Joins:
+    return Joins(body.node)
+
+
+class Joins:
+    """The joins of one body, which is ordered again and again as relations grow: its parts, and what was made of them
+    in each order so far."""
+
+    def __init__(self, node: Node) -> None:
+        self._spine = flatten(node)
+        self._sources = Sources(self._spine.sources)
+        self._scans = [position for position, source in enumerate(self._spine.sources) if isinstance(source, Scan)]
+        self._marked = next((n for n, each in enumerate(self._spine.sources) if is_marked(each)), None)
+        self._inner = {n: each for n, each in enumerate(self._spine.sources) if isinstance(each, Distinct | Union)}
+        self._holds_bodies = bool(self._inner) or any(isinstance(part, GroupJoin) for part in self._spine.others)
+        self._assembled: dict[tuple[int, ...], Node] = {}
+
+    def ordered(self, statistics: Statistics, order: tuple[int, ...] | None) -> tuple[Node, float]:
+        """The body with its joins ordered, and how many rows it may have."""
+        best = self._best(statistics, order)
+        if self._holds_bodies:
+            spine = with_inner(self._spine, lambda inner: ordered(inner, statistics)[0])
+            return assemble([spine.sources[position] for position in best.order], spine.others), best.rows
+        if best.order not in self._assembled:
+            sources = [self._spine.sources[position] for position in best.order]
+            self._assembled[best.order] = assemble(sources, self._spine.others)
+        return self._assembled[best.order], best.rows
+
+    def _best(self, statistics: Statistics, order: tuple[int, ...] | None) -> Prefix:
+        sizes = {n: sum(ordered(each, statistics)[1] for each in inputs_of(inner)) for n, inner in self._inner.items()}
+        estimator = Estimator(self._sources, sizes, statistics)
+        start = estimator.start(self._spine.others)
+        if self._marked is not None:
+            start = estimator.step(start, self._marked)
+        if order is not None and sorted(order) == list(range(len(self._scans))):
+            return follow([self._scans[position] for position in order], start, estimator)
+        return search(start, estimator) if len(self._sources.all) <= SEARCH_LIMIT else greedy(start, estimator)
 
 
 def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:
@@ -66,13 +103,13 @@ def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:
 
 def search(start: Prefix, estimator: Estimator) -> Prefix:
     """The cheapest order of all: dynamic programming over sets of sources, one more source at a time."""
-    level = {frozenset(start.order): start}
-    for _ in range(len(estimator.sources) - len(start.order)):
-        following: dict[frozenset[int], Prefix] = {}
+    level = {sum(1 << position for position in start.order): start}
+    for _ in range(len(estimator.sources.all) - len(start.order)):
+        following: dict[int, Prefix] = {}
         for chosen, prefix in level.items():
             for position in candidates(prefix, estimator):
                 reached = estimator.step(prefix, position)
-                key = chosen | {position}
+                key = chosen | 1 << position
                 known = following.get(key)
                 following[key] = reached if known is None else cheaper(known, reached, estimator)
         level = following
@@ -95,22 +132,24 @@ def greedy(start: Prefix, estimator: Estimator) -> Prefix:
 def candidates(prefix: Prefix, estimator: Estimator) -> list[int]:
     """The sources that may come next: those that share a name with the rows so far, before any product."""
     left = remaining(prefix, estimator)
+    if not prefix.order or len(left) < 2:
+        return left
+    sources, values = estimator.sources, prefix.values
     connected = [
         position
         for position in left
-        if isinstance(estimator.sources[position], Range)
-        or not estimator.columns[position]
-        or not estimator.columns[position].isdisjoint(prefix.values)
+        if sources.fit_anywhere[position] or not sources.columns[position].isdisjoint(values)
     ]
-    return connected if connected and prefix.order else left
+    return connected or left
 
 
 def remaining(prefix: Prefix, estimator: Estimator) -> list[int]:
     """The sources not joined yet whose own needs are bound."""
+    order, bound = prefix.order, prefix.values.keys()
     return [
         position
-        for position, source in enumerate(estimator.sources)
-        if position not in prefix.order and needs(source) <= prefix.values.keys()
+        for position, needed in enumerate(estimator.sources.needs)
+        if position not in order and (not needed or needed <= bound)
     ]
 
 
@@ -131,7 +170,7 @@ def cheaper(one: Prefix, other: Prefix, estimator: Estimator) -> Prefix:
 
 def label(position: int, estimator: Estimator) -> tuple[str, int]:
     """Something to sort sources by that does not depend on where they stand, unless they are equal."""
-    source: Source = estimator.sources[position]
+    source: Source = estimator.sources.all[position]
     if isinstance(source, Scan):
         return f"{source.version.value} {source.relation} {source.columns}", position
-    return f"{type(source).__name__} {sorted(estimator.columns[position])}", position
+    return f"{type(source).__name__} {sorted(estimator.sources.columns[position])}", position
