@@ -22,19 +22,13 @@ from tidelog.facts.closure import (
     spread,
 )
 from tidelog.facts.graph import NO_EDGES, NO_NUMBERS, Edges, Graph
+from tidelog.facts.holders import find_holders, measure_holders
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Numbers
 from tidelog.facts.reach_change import ReachChange, compare_rows
 from tidelog.facts.reach_rows import BitRows, Components, ListRows, ReachRows, SlotTable, TooLong
 from tidelog.kernels import jit
-from tidelog.kernels.closure import (
-    count_holders,
-    expand_pairs,
-    expand_rows,
-    fill_holders,
-    has_pairs,
-    search_holders,
-)
+from tidelog.kernels.closure import expand_pairs, expand_rows, has_pairs
 from tidelog.kernels.components import UNSEEN, find_detours, mark_ancestors, strong_components
 from tidelog.kernels.reach_size import REGISTERS, estimate_reach
 from tidelog.kernels.slots import assign_slots, compare_components, number_slots
@@ -170,10 +164,7 @@ class TransitiveClosure:
         slots = self._find_slots(keys, SOURCE)
         present = slots >= 0
         distinct, inverse = different_numbers(slots[present], self._table.capacity)
-        if self._rows.words.size:
-            lengths, payload = self._scan_holders(distinct)
-        else:
-            lengths, payload = self._search_holders(self._table.firsts[distinct])
+        lengths, payload = find_holders(self._rows, self._table, self._graph, distinct)
         return spread(present, inverse, lengths, payload)
 
     def classes(self, keys: Rows) -> Numbers:
@@ -199,9 +190,7 @@ class TransitiveClosure:
         present = slots >= 0
         distinct, inverse = different_numbers(slots[present], self._table.capacity)
         counts = np.zeros(slots.size, np.int64)
-        is_in_bits = self._rows.words.size > 0
-        found = self._count_holders(distinct) if is_in_bits else self._measure_holders(self._table.firsts[distinct])
-        counts[present] = found[inverse]
+        counts[present] = measure_holders(self._rows, self._table, self._graph, distinct)[inverse]
         return counts
 
     def pairs(self) -> Iterator[Rows]:
@@ -445,41 +434,6 @@ class TransitiveClosure:
 
     def _forget_changes(self) -> None:
         self._retired, self._changed = NO_NUMBERS, _NO_CHANGES
-
-    def _scan_holders(self, slots: Numbers) -> tuple[Positions, Rows]:
-        """For rows of bits: how many nodes reach each of `slots`, and their ids."""
-        table, words = self._table, self._rows.words
-        lengths = self._count_holders(slots)
-        begins = begins_of(lengths)
-        payload = np.empty((int(begins[-1]), 1), np.int32)
-        fill_holders(
-            words, table.places, table.tops, slots, begins,
-            table.firsts, table.nexts, self._graph.nodes, payload,
-        )  # fmt: skip
-        return lengths, payload
-
-    def _count_holders(self, slots: Numbers) -> Positions:
-        table = self._table
-        lengths = np.empty(slots.size, np.int64)
-        jit.work(slots.size * (1 + table.capacity // 1024))
-        count_holders(self._rows.words, table.places, table.tops, table.sizes, table.firsts, slots, lengths)
-        return lengths
-
-    def _search_holders(self, nodes: Numbers) -> tuple[Positions, Rows]:
-        """How many nodes reach each of `nodes`, and their ids; found along the edges."""
-        into, names = self._graph.incoming, self._graph.nodes
-        lengths = self._measure_holders(nodes)
-        begins = begins_of(lengths)
-        payload = np.empty((int(begins[-1]), 1), np.int32)
-        search_holders(nodes, into.starts, into.counts, into.payload, names, begins, lengths, payload)
-        return lengths, payload
-
-    def _measure_holders(self, nodes: Numbers) -> Positions:
-        into, names = self._graph.incoming, self._graph.nodes
-        lengths = np.empty(nodes.size, np.int64)
-        none = np.empty((0, 1), np.int32)
-        search_holders(nodes, into.starts, into.counts, into.payload, names, lengths, lengths, none)
-        return lengths
 
     def _connects(self, sources: Numbers, targets: Numbers) -> Mask:
         rows, table = self._rows, self._table

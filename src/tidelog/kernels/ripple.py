@@ -5,6 +5,9 @@ has edges to, and only where one of those has changed, or an edge of its own has
 of each row that has changed a band is known, outside of which it is what it was. So only the words within the bands of
 the rows ahead are computed again, and where edges only come, from what these rows have gained.
 
+Nodes that follow one another in rank lie anywhere in the arrays of the graph, so that waiting for memory is most of the
+time: what belongs to the next ranks is asked for while a row is computed.
+
 Words are counted by unsigned numbers: Numba need not ask whether they count from the end, and then takes several at a
 time.
 """
@@ -14,12 +17,19 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.kernels.closure import ONE, ZERO, count_ones
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import inlined, kernel, lean, prefetch
 from tidelog.kernels.reach import trim_band, unite_rows, weigh_band
 
 LOW = 0
 HIGH = 1
 BEGIN = 2
+
+_SOON = 3
+_LATER = 8
+"""How many ranks ahead rows and edges are asked for, and before that where these are."""
+
+_WORDS_AT_ONCE = np.uint64(8)
+"""Words that memory brings together."""
 
 
 @kernel
@@ -32,7 +42,7 @@ def begin_ripple(sources, ranks, heads, chain, dirty):
         dirty[ranks[source] >> 6] |= ONE << np.uint64(ranks[source] & 63)
 
 
-@kernel
+@lean
 def ripple(
     first, dirty, by_rank, ranks, heads, chain, ends, added, slot_of, firsts, nexts, sizes, wide,
     starts, counts, payload, covers, in_starts, in_counts, in_payload, places, tops, weights, words, spare, spared,
@@ -53,7 +63,13 @@ def ripple(
                 return at, spared, logged, found
             lowest = dirty[at] & (~dirty[at] + ONE)
             dirty[at] ^= lowest
-            slot = by_rank[64 * at + count_ones(lowest - ONE)]
+            rank = 64 * at + count_ones(lowest - ONE)
+            slot = by_rank[rank]
+            _fetch_places(by_rank, rank + _LATER, firsts, nexts, starts, counts, covers, in_starts, in_counts)
+            _fetch_row(
+                by_rank, rank + _SOON, firsts, starts, counts, payload, in_starts, in_counts, in_payload,
+                places, tops, words,
+            )  # fmt: skip
             place = places[slot]
             top = np.int64(tops[slot])
             if heads[slot] and not only_gains:
@@ -137,15 +153,45 @@ def ripple(
             node = firsts[slot]
             while node >= 0:
                 for e in range(in_starts[node], in_starts[node] + in_counts[node]):
-                    rank = ranks[slot_of[in_payload[e, 0]]]
-                    dirty[rank >> 6] |= ONE << np.uint64(rank & 63)
+                    above = ranks[slot_of[in_payload[e, 0]]]
+                    dirty[above >> 6] |= ONE << np.uint64(above & 63)
                 node = nexts[node]
             # Edges within the slot do not matter: its row is done.
             dirty[at] &= ~(lowest | (lowest - ONE))
     return dirty.size, spared, logged, found
 
 
-@kernel
+@inlined
+def _fetch_places(by_rank, rank, firsts, nexts, starts, counts, covers, in_starts, in_counts):
+    """Asks for what says where the edges of a rank are, if there is such a rank."""
+    if rank < by_rank.size and by_rank[rank] < firsts.size:
+        node = firsts[by_rank[rank]]
+        prefetch(nexts, node)
+        prefetch(starts, node)
+        prefetch(counts, node)
+        prefetch(covers, node)
+        prefetch(in_starts, node)
+        prefetch(in_counts, node)
+
+
+@inlined
+def _fetch_row(
+    by_rank, rank, firsts, starts, counts, payload, in_starts, in_counts, in_payload, places, tops, words
+):  # fmt: skip
+    """Asks for the row and the edges of a rank, if there is such a rank."""
+    if rank < by_rank.size and by_rank[rank] < firsts.size:
+        slot = by_rank[rank]
+        node = firsts[slot]
+        prefetch(payload, starts[node])
+        prefetch(payload, starts[node] + counts[node])
+        prefetch(in_payload, in_starts[node])
+        prefetch(in_payload, in_starts[node] + in_counts[node])
+        begin = np.uint64(places[slot]) * np.uint64(words.shape[1])
+        for j in range(np.uint64(0), np.uint64(tops[slot]), _WORDS_AT_ONCE):
+            prefetch(words, begin + j)
+
+
+@lean
 def _list_members(slot, firsts, nexts, members):
     size = 0
     node = firsts[slot]
@@ -156,7 +202,7 @@ def _list_members(slot, firsts, nexts, members):
     return size
 
 
-@kernel
+@lean
 def _look_ahead(slot, firsts, nexts, starts, payload, covers, slot_of, spans, ahead):
     """Writes the slots that make up the row; returns how many, and the band in which they have changed."""
     near = 0
@@ -175,7 +221,7 @@ def _look_ahead(slot, firsts, nexts, starts, payload, covers, slot_of, spans, ah
     return near, low, high
 
 
-@kernel
+@lean
 def _look_at_edges(slot, edge, chain, ends, places, tops, words, low, high):
     """The band, widened by what new edges of `slot` may bring."""
     while edge:
@@ -187,13 +233,13 @@ def _look_at_edges(slot, edge, chain, ends, places, tops, words, low, high):
     return low, high
 
 
-@kernel
+@lean
 def _has(words, places, tops, slot, end):
     at = end >> 6
     return at < tops[slot] and (words[places[slot], at] >> np.uint64(end & 63)) & ONE != ZERO
 
 
-@kernel
+@lean
 def _add_ends(
     slot, edge, chain, ends, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words, row
 ):  # fmt: skip
@@ -215,7 +261,7 @@ def _add_ends(
         edge = chain[edge - 1]
 
 
-@kernel
+@lean
 def _unite_band(slot, ahead, places, tops, words, low, high, row):
     """Writes to `row`, within the band, the slots ahead and what they reach."""
     for j in range(np.uint64(low), np.uint64(high)):
@@ -233,7 +279,7 @@ def _unite_band(slot, ahead, places, tops, words, low, high, row):
                 row[j] |= words[place, j]
 
 
-@kernel
+@lean
 def _add_uncovered(
     slot, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words, low, high, row
 ):  # fmt: skip
@@ -254,7 +300,7 @@ def _add_uncovered(
         node = nexts[node]
 
 
-@kernel
+@lean
 def _cover(node, edge, starts, payload, covers):
     """Puts an edge among those that make up the row."""
     place = starts[node] + covers[node]

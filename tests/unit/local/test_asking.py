@@ -52,6 +52,16 @@ def test_code_for_another_kind_of_row_numbers_is_not_run() -> None:
         assert not len(session["same"])
 
 
+@pytest.mark.parametrize("rows", [1, asking._ROWS])
+def test_what_one_question_found_stays_when_the_next_is_asked(rows: int) -> None:
+    with mock.patch.object(asking, "_ROWS", rows), opened() as session:
+        session.apply(retract={"edge": [(0, 1)]})
+        first = session.apply(retract={"edge": [(2, 4)]})
+        second = session.apply(retract={"edge": [(5, 2)]})
+        assert sorted(first["same"].vanished) == [(3, 4), (4, 3)]
+        assert sorted(second["same"].vanished) == [(1, 2), (2, 1)]
+
+
 def test_a_loop_ends_where_a_derivation_was_found() -> None:
     with opened() as session:
         session.apply(retract={"edge": [(0, 1)]})

@@ -42,6 +42,10 @@ _AT_ONCE = 1 << 14
 _ROOM = 1 << 14
 """Rows that code may find before the set of them grows."""
 
+_ROWS = 1 << 17
+"""Rows that code may write before it needs other memory than the last time: fresh memory for each question takes longer
+than most answers."""
+
 
 class Questions:
     """Answers by plans over what is stored and marked; `body` gives the steps of a plan."""
@@ -52,6 +56,7 @@ class Questions:
         self._askers = Tiers(store, tier, Sharing.ALONE, asking_code_of, _PATIENCE)
         self._codes: dict[int, tuple[RulePlan, PushedCode | None]] = {}
         self._finders = Tiers(store, tier, Sharing.ALONE, code_of, _PATIENCE)
+        self._rooms: dict[str, Rows] = {}
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
         """Makes ready what the plans look up."""
@@ -84,13 +89,19 @@ class Questions:
                 others.append(rule)
                 continue
             if rule.head not in pushed:
-                pushed[rule.head] = _Found(self._store.relations[rule.head].arity)
+                pushed[rule.head] = self._nothing_found(rule.head)
             self._push(code, Evaluation(self._store, rule, survivors, watch), pushed[rule.head])
         answers = self._collect_in_batches(others, watch) if others else {}
         for head, found in pushed.items():
             if facts := found.facts():
                 answers[head] = facts.union(answers[head]) if head in answers else facts
         return answers
+
+    def _nothing_found(self, head: str) -> _Found:
+        arity = self._store.relations[head].arity
+        if head not in self._rooms:
+            self._rooms[head] = np.empty((_ROWS, max(1, arity)), np.int32)
+        return _Found(arity, self._rooms[head])
 
     def _push(self, code: PushedCode, evaluation: Evaluation, found: _Found) -> None:
         """Adds what a plan derives by its code."""
@@ -164,10 +175,11 @@ class Questions:
 
 
 class _Found:
-    """The rows that code finds of a head, each once."""
+    """The rows that code finds of a head, each once; they are written to `room` as long as they have room there."""
 
-    def __init__(self, arity: int) -> None:
+    def __init__(self, arity: int, room: Rows) -> None:
         self.relation = Relation(arity, membership=passing_membership(max(1, arity), _ROOM))
+        self.relation.rows = room
         self.sink = sink_for(self.relation)
 
     def facts(self) -> FactSet | None:
