@@ -11,6 +11,7 @@ from tidelog.plan.lower import lower
 from tidelog.plan.modules import with_modules
 from tidelog.plan.nodes import Node, Plan, Project, RulePlan, StratumPlan, Values
 from tidelog.plan.optimize import optimize
+from tidelog.plan.same import Same
 from tidelog.plan.update_rules import Questionnaire, questions_of
 
 PROGRAMS_KEPT = 8
@@ -40,29 +41,16 @@ def planned(checked: CheckedProgram, excluded: frozenset[str], *, modules: bool)
     return _with_modules(Same(checked), excluded) if modules else _without_modules(Same(checked))
 
 
-class Same:
-    """A program as the key of what is made of it: it is the same if it is the same object."""
-
-    def __init__(self, checked: CheckedProgram) -> None:
-        self.checked = checked
-
-    def __hash__(self) -> int:
-        return id(self.checked)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.checked is other.checked
-
-
 @lru_cache(PROGRAMS_KEPT)
-def _without_modules(program: Same) -> Planned:
-    lowered = lower(program.checked)
+def _without_modules(program: Same[CheckedProgram]) -> Planned:
+    lowered = lower(program.thing)
     facts = tuple(rule for stratum in lowered.strata for rule in stratum.once if _states_facts(rule.node))
     plan = optimize(lowered)
     return Planned(replace(plan, strata=tuple(_without_facts(stratum) for stratum in plan.strata)), facts)
 
 
 @lru_cache(PROGRAMS_KEPT)
-def _with_modules(program: Same, excluded: frozenset[str]) -> Planned:
+def _with_modules(program: Same[CheckedProgram], excluded: frozenset[str]) -> Planned:
     plain = _without_modules(program)
     return Planned(with_modules(plain.plan, excluded), plain.facts)
 

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from tidelog.analysis.checked import CheckedProgram, ProductionRule
 from tidelog.language.syntax_tree import Semantics
-from tidelog.plan.planned import PROGRAMS_KEPT, Same
+from tidelog.plan.planned import PROGRAMS_KEPT
 from tidelog.plan.retention.network import Retention, ways_to_try
+from tidelog.plan.same import Same
 from tidelog.production.network.difference_plans import DifferencePlans, with_marked
 from tidelog.production.network.matching import Orders
 from tidelog.production.network.way_plans import WayPlans, instance_atom, plans_of_way
@@ -54,8 +55,8 @@ def prepared(checked: CheckedProgram, retention: Retention) -> Prepared:
 
 
 @lru_cache(PROGRAMS_KEPT)
-def _prepared(program: Same, retention: Retention) -> Prepared:
-    checked = program.checked
+def _prepared(program: Same[CheckedProgram], retention: Retention) -> Prepared:
+    checked = program.thing
     assert checked.semantics is not None
     semantics = checked.semantics.semantics
     rules = tuple(matches_of(rule, checked.schemas) for rule in in_order(checked.productions))

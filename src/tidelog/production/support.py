@@ -9,7 +9,8 @@ from functools import lru_cache
 from tidelog.analysis.checked import CheckedProgram, Stratum
 from tidelog.analysis.traversal import all_literals
 from tidelog.language.syntax_tree import Atom, Literal, Negation
-from tidelog.plan.planned import PROGRAMS_KEPT, Same
+from tidelog.plan.planned import PROGRAMS_KEPT
+from tidelog.plan.same import Same
 
 
 def supporting(checked: CheckedProgram) -> CheckedProgram:
@@ -31,8 +32,8 @@ def relations_needed(checked: CheckedProgram) -> frozenset[str]:
 
 
 @lru_cache(PROGRAMS_KEPT)
-def _relations_needed(program: Same) -> frozenset[str]:
-    checked = program.checked
+def _relations_needed(program: Same[CheckedProgram]) -> frozenset[str]:
+    checked = program.thing
     strata = supporting(checked).strata
     bodies = [*(body for rule in checked.productions for body in rule.bodies)]
     bodies += [rule.body for stratum in strata for rule in stratum.rules]

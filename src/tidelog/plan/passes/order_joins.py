@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from tidelog.plan.estimate import Estimator, Prefix, Sources
 from tidelog.plan.nodes import Distinct, GroupJoin, Node, Project, Scan, Union
+from tidelog.plan.same import Same
 from tidelog.plan.spine import Source, assemble, flatten, is_marked, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
@@ -36,24 +37,9 @@ def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = 
     return _joins_of(Same(node)).ordered(statistics, order)
 
 
-class Same:
-    """A body as the key of what is known about it: it is the same if it is the same object."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.node is other.node
-
-
 @lru_cache(BODIES_KEPT)
-def _joins_of(body: Same) -> Joins:
-    return Joins(body.node)
+def _joins_of(body: Same[Node]) -> Joins:
+    return Joins(body.thing)
 
 
 class Joins:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from tidelog.analysis.checked import CheckedProgram, ProductionRule, SignedHead
 from tidelog.kernels import firing_tables as table
 from tidelog.language.syntax_tree import Atom, ComparisonOperator, Negation, Semantics, Sign
-from tidelog.plan.planned import PROGRAMS_KEPT, Same
+from tidelog.plan.planned import PROGRAMS_KEPT
 from tidelog.plan.retention.expressions import body_expression
+from tidelog.plan.same import Same
 from tidelog.production.at_once.literals import Beyond, Body, Part, checked_term, plain
 from tidelog.production.at_once.steps import Plan, Sense, Tables
 from tidelog.production.semantics import in_order
@@ -61,8 +62,8 @@ def encoded(checked: CheckedProgram) -> EncodedRules | None:
 
 
 @lru_cache(PROGRAMS_KEPT)
-def _encoded(program: Same) -> EncodedRules | None:
-    checked = program.checked
+def _encoded(program: Same[CheckedProgram]) -> EncodedRules | None:
+    checked = program.thing
     if checked.semantics is None or checked.semantics.semantics is not Semantics.SET or checked.semantics.refraction:
         return None
     try:

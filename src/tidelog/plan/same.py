@@ -1,0 +1,22 @@
+"""A key for what is made of a thing: it is the same if it is the same object, whatever else is equal to it."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Same(Generic[T]):
+    """Keeps the thing too, so that no other can come to lie where it is in memory."""
+
+    __slots__ = ("thing",)
+
+    def __init__(self, thing: T) -> None:
+        self.thing = thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.thing is other.thing
