@@ -98,7 +98,8 @@ def cold(workload: Workload, options: argparse.Namespace) -> tuple[str, ...]:
     facts = str(prepare(workload.data_set, options.data).resolve())
 
     def run(tier: Tier) -> float:
-        with tempfile.TemporaryDirectory(prefix="tidelog-tiers-") as scratch:
+        # Another process may still be compiling into the folder when the run is over.
+        with tempfile.TemporaryDirectory(prefix="tidelog-tiers-", ignore_cleanup_errors=True) as scratch:
             arguments = (tier.value, workload.name, "1", facts)
             said = run_file("benchmarks.push_measure", ("vectorised", *arguments[1:]), Path(scratch), 600.0)
             said = run_file("benchmarks.push_measure", (*arguments, "once"), Path(scratch), 600.0)
