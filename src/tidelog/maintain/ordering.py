@@ -11,6 +11,7 @@ from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import Node, RulePlan, Version
 from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.planned import OrdersKept
+from tidelog.plan.same import Same
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import scans_of
 
@@ -94,11 +95,10 @@ class Ordering:
     def _ordered_node(self, rule: RulePlan, sizes: tuple[int, ...], statistics: Statistics) -> Node:
         if max(sizes, default=0) >= magnitude(FEW_ROWS):
             return order_joins(rule.node, statistics, rule.order)
-        found = self._for_few_rows.get((id(rule), sizes))
-        if found is None:
-            found = rule, order_joins(rule.node, statistics, rule.order)
-            self._for_few_rows[id(rule), sizes] = found
-        return found[1]
+        key = Same(rule), sizes
+        if key not in self._for_few_rows:
+            self._for_few_rows[key] = order_joins(rule.node, statistics, rule.order)
+        return self._for_few_rows[key]
 
 
 def magnitude(rows: int) -> int:

@@ -16,9 +16,8 @@ from tidelog.plan.update_rules import Questionnaire, questions_of
 
 PROGRAMS_KEPT = 8
 
-OrdersKept: TypeAlias = dict[tuple[int, tuple[int, ...]], tuple[RulePlan, Node]]
-"""Bodies with their joins ordered, by where the rule is in memory, which is kept with it, and the magnitudes of what it
-reads."""
+OrdersKept: TypeAlias = dict[tuple[Same[RulePlan], tuple[int, ...]], Node]
+"""Bodies with their joins ordered, by the rule and the magnitudes of what it reads."""
 
 
 @dataclass(frozen=True)
