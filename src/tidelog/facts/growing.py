@@ -20,13 +20,27 @@ class GrowingArray:
         """All numbers; a view that does not grow."""
         return self._room[: self.size]
 
-    def append(self, numbers: npt.ArrayLike) -> None:
-        """Adds one number or several."""
-        added = np.atleast_1d(np.asarray(numbers, np.int32))
+    @property
+    def last(self) -> int:
+        """The number that was added last."""
+        return int(self._room[self.size - 1])
+
+    def append(self, number: int) -> None:
+        """Adds one number."""
+        self._reserve(self.size + 1)
+        self._room[self.size] = number
+        self.size += 1
+
+    def extend(self, numbers: npt.ArrayLike) -> None:
+        """Adds numbers."""
+        added = np.asarray(numbers, np.int32)
         end = self.size + added.size
-        if end > self._room.size:
-            room = np.empty(2 * end, np.int32)
-            room[: self.size] = self.values
-            self._room = room
+        self._reserve(end)
         self._room[self.size : end] = added
         self.size = end
+
+    def _reserve(self, size: int) -> None:
+        if size > self._room.size:
+            room = np.empty(2 * size, np.int32)
+            room[: self.size] = self.values
+            self._room = room

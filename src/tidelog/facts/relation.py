@@ -83,7 +83,7 @@ class Relation:
         self._dead: Mask | None = None
         self._removals = GrowingArray()
         self.generation += 1
-        self.set_ages(np.zeros(1, np.int32), np.zeros(1, np.int32))
+        self.set_ages([0], [0])
 
     @property
     def size(self) -> int:
@@ -192,15 +192,15 @@ class Relation:
         self.rows = numbering.rows
         self._reserve(self.count)
 
-    def stage(self, rows: Rows) -> None:
+    def stage(self, rows: Rows, *, lent: bool = True) -> None:
         """Takes rows derived in this round; small batches wait until there are enough of them to be worth a look.
 
-        The array is free again afterwards: what waits is a copy.
+        An array that is only lent is free again afterwards: what waits is a copy.
         """
         if not rows.shape[0]:
             return
         is_enough = self._waiting_rows + rows.shape[0] >= _GATHER
-        self._waiting.append(rows if is_enough else rows.copy())
+        self._waiting.append(rows.copy() if lent and not is_enough else rows)
         self._waiting_rows += rows.shape[0]
         if is_enough:
             self.settle()
@@ -321,7 +321,7 @@ class Relation:
         if self._dead is None:
             self._dead = np.zeros(self.rows.shape[0], np.bool_)
         self._dead[numbers] = True
-        self._removals.append(numbers)
+        self._removals.extend(numbers)
 
     def compact(self) -> None:
         """Moves the living rows together if most are dead, outside of any round: then all of them are old. Row numbers
@@ -364,16 +364,15 @@ class Relation:
     def set_ages(self, starts: npt.ArrayLike, ages: npt.ArrayLike) -> None:
         """Says at which rows ages do not go on from the row before, and what they are there."""
         self._span_starts, self._span_ages = GrowingArray(), GrowingArray()
-        self._span_starts.append(starts)
-        self._span_ages.append(ages)
+        self._span_starts.extend(starts)
+        self._span_ages.extend(ages)
 
     def _grow_older(self, before: int) -> None:
         """Gives ages to the rows from number `before` on."""
         new = self.count - before
         if new:
             age = self._clock.pass_for(new)
-            starts, ages = self.spans
-            if age != ages[-1] + before - starts[-1]:
+            if age != self._span_ages.last + before - self._span_starts.last:
                 self._span_starts.append(before)
                 self._span_ages.append(age)
 

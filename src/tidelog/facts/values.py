@@ -29,13 +29,10 @@ from tidelog.kernels import jit
 from tidelog.kernels.interning import (
     EMPTY,
     copy_texts,
-    different_words,
-    extremes,
+    intern_column,
     intern_texts,
-    intern_words,
+    moved,
     rehash_texts,
-    rehash_words,
-    rename_ids,
     words_of,
 )
 from tidelog.schema import Kind, Value
@@ -74,6 +71,16 @@ class Values:
         """How many different values of `kind` there are: ids lie below it."""
         return int(self.symbols.count if kind is Kind.SYMBOL else self._words[kind].count)
 
+    def encode_rows(self, kinds: Sequence[Kind], columns: Sequence[ArrowColumn], count: int) -> npt.NDArray[np.int32]:
+        """Rows of ids of `count` rows in Arrow columns of the kinds' types."""
+        rows = np.empty((count, len(kinds)), np.int32)
+        for number, (kind, column) in enumerate(zip(kinds, columns, strict=True)):
+            if kind is Kind.SYMBOL:
+                rows[:, number] = self.encode(kind, column)
+            else:
+                self.identify_into(rows, number, kind, numbers_of(kind, column))
+        return rows
+
     def encode(self, kind: Kind, column: ArrowColumn) -> Ids:
         """Ids of an Arrow column of the kind's type."""
         if kind is not Kind.SYMBOL:
@@ -96,9 +103,15 @@ class Values:
 
     def identify(self, kind: Kind, numbers: Words) -> Ids:
         """Ids of numbers, in the dtype of their kind."""
+        ids = np.empty((numbers.size, 1), np.int32)
+        self.identify_into(ids, 0, kind, numbers)
+        return ids.reshape(-1)
+
+    def identify_into(self, rows: npt.NDArray[np.int32], column: int, kind: Kind, numbers: Words) -> None:
+        """As `identify`, into a column of rows of ids."""
         if kind is Kind.FLOAT:
             numbers = numbers + 0.0  # a negative zero becomes zero
-        return self._words[kind].intern(np.ascontiguousarray(numbers, dtype=DTYPES[kind]).view(np.uint64))
+        self._words[kind].intern(np.ascontiguousarray(numbers, dtype=DTYPES[kind]).view(np.uint64), rows, column)
 
     def numbers(self, kind: Kind, ids: Ids) -> Words:
         """The numbers behind `ids`, in the dtype of their kind."""
@@ -136,64 +149,17 @@ class WordTable:
 
     def make_room(self) -> None:
         """Makes room for more words."""
-        self._grow()
+        self._slots, self.values = moved(self._slots, self.values, self.count, _next_room(self.values.size))
 
-    def intern(self, words: npt.NDArray[np.uint64]) -> Ids:
-        """The id of each word; new words get new ids."""
+    def intern(self, words: npt.NDArray[np.uint64], rows: npt.NDArray[np.int32], column: int) -> None:
+        """Writes the id of each word to a column of `rows`; new words get new ids."""
         jit.work(words.size)
-        if words.size >= _MANY_WORDS:
-            least, greatest = map(np.uint64, extremes(words))
-            room = int(greatest - least) + 1
-            if room < words.size:  # so that some come again
-                return self._intern_near(words, least, room)
-        return self._intern(words)
-
-    def _intern_near(self, words: npt.NDArray[np.uint64], least: np.uint64, room: int) -> Ids:
-        """As `intern`, of words so near to one another that each has a place of its own: only different ones are looked
-        for."""
-        ids = np.empty(words.size, np.int32)
-        different = np.empty(min(words.size, room) + 1, np.uint64)
-        found = different_words(words, least, np.zeros(room, np.int32), different, ids)
-        if self.count < found:
-            # Most are new: moving the others several times would cost more.
-            self._reserve(self.count + int(found))
-        rename_ids(ids, self._intern(different[:found]))
-        return ids
-
-    def _intern(self, words: npt.NDArray[np.uint64]) -> Ids:
-        ids = np.empty(words.size, np.int32)
         with self._lock:
-            before = self.count
-            reached, self.count = intern_words(self._slots, self.values, before, words, 0, ids)
-            while reached < words.size:
-                # As many of the rest are expected to be new as of those so far.
-                self._grow(self.count + (self.count - before) * (words.size - reached) // max(1, reached))
-                reached, self.count = intern_words(self._slots, self.values, self.count, words, reached, ids)
-        return ids
-
-    def _grow(self, expected: int = 0) -> None:
-        """Makes room for more words, and for as many as are expected, up to eight times as many as there was room for:
-        what is expected from the first few is not worth much."""
-        room = _next_room(self.values.size)
-        for _ in range(2):
-            room = room if room >= expected else _next_room(room)
-        self._move_to(room)
-
-    def _reserve(self, words: int) -> None:
-        """Makes room for so many words in all."""
-        with self._lock:
-            room = self.values.size
-            while room < words:
-                room = _next_room(room)
-            if room > self.values.size:
-                self._move_to(room)
-
-    def _move_to(self, room: int) -> None:
-        values = np.empty(room, np.uint64)
-        values[: self.count] = self.values[: self.count]
-        slots = np.full(2 * room, EMPTY, np.int32)
-        rehash_words(slots, values, self.count)
-        self.values, self._slots = values, slots
+            reached, self.count, self._slots, self.values = intern_column(
+                self._slots, self.values, self.count, words, rows, column, _MANY_WORDS, _MOST_IDS
+            )
+        if reached < words.size:
+            raise _too_many()
 
 
 class TextTable:
@@ -247,5 +213,9 @@ class TextTable:
 
 def _next_room(room: int) -> int:
     if room >= _MOST_IDS:
-        raise LimitError(f"more than {_MOST_IDS:,} different values of one kind: split the data or use Spark")
+        raise _too_many()
     return 2 * room
+
+
+def _too_many() -> LimitError:
+    return LimitError(f"more than {_MOST_IDS:,} different values of one kind: split the data or use Spark")

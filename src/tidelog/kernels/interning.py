@@ -12,8 +12,66 @@ EMPTY = -1
 
 
 @kernel
-def intern_words(slots, values, count, words, start, ids):
-    """Ids of the 64-bit `words` from `start` on; new ones are added to `values`.
+def intern_column(slots, values, count, words, rows, column, many, most):
+    """Ids of the 64-bit `words`, written to a column of `rows`; new ones are added to `values`.
+
+    Returns (position reached, new count, slots, values): the last two have been moved where there was too little room.
+    It stops early only where there is room for `most` words and it is full. From `many` words on it is seen whether
+    they are so near to one another that each has a place of its own: then only different ones are looked for.
+    """
+    if words.size >= many:
+        least, greatest = extremes(words)
+        if greatest - least < np.uint64(words.size - 1):  # so that some come again
+            room = np.int64(greatest - least) + 1
+            different = np.empty(room + 1, np.uint64)
+            found = np.int64(different_words(words, least, np.zeros(room, np.int32), different, rows, column))
+            if count < found:
+                # Most are new: moving the others several times would cost more.
+                room = values.size
+                while room < min(count + found, most):
+                    room *= 2
+                slots, values = moved(slots, values, count, room)
+            ids = np.empty((found, 1), np.int32)
+            reached, count, slots, values = _intern_all(slots, values, count, different[:found], ids, 0, most)
+            if reached < found:
+                return 0, count, slots, values
+            rename_ids(rows, column, ids)
+            return words.size, count, slots, values
+    return _intern_all(slots, values, count, words, rows, column, most)
+
+
+@kernel
+def _intern_all(slots, values, count, words, rows, column, most):
+    before = count
+    reached, count = intern_words(slots, values, count, words, 0, rows, column)
+    while reached < words.size and values.size < most:
+        # As many of the rest are expected to be new as of those so far; but what is expected from the first few is not
+        # worth much, so it never grows more than eightfold.
+        expected = count + (count - before) * (words.size - reached) // max(1, reached)
+        room = 2 * values.size
+        for _ in range(2):
+            if room < min(expected, most):
+                room *= 2
+        slots, values = moved(slots, values, count, room)
+        reached, count = intern_words(slots, values, count, words, reached, rows, column)
+    return reached, count, slots, values
+
+
+@kernel
+def moved(slots, values, count, room):
+    """Slots and values with room for so many words, with those that are there."""
+    if room <= values.size:
+        return slots, values
+    more = np.empty(room, np.uint64)
+    more[:count] = values[:count]
+    places = np.full(2 * room, EMPTY, np.int32)
+    rehash_words(places, more, count)
+    return places, more
+
+
+@kernel
+def intern_words(slots, values, count, words, start, rows, column):
+    """Ids of the 64-bit `words` from `start` on, written to a column of `rows`; new ones are added to `values`.
 
     Returns (position reached, new count). It stops early when the table or `values` is full enough to grow.
     """
@@ -29,11 +87,11 @@ def intern_words(slots, values, count, words, start, ids):
                     return i, count
                 slots[place] = count
                 values[count] = word
-                ids[i] = count
+                rows[i, column] = count
                 count += 1
                 break
             if values[known] == word:
-                ids[i] = known
+                rows[i, column] = known
                 break
             place = (place + 1) & mask
     return words.size, count
@@ -57,8 +115,9 @@ def extremes(words):
 
 
 @kernel
-def different_words(words, least, seen, different, ids):
-    """Writes the different words to `different` in order of arrival, and to `ids` which of them each is; how many.
+def different_words(words, least, seen, different, rows, column):
+    """Writes the different words to `different` in order of arrival, and to a column of `rows` which of them each is;
+    how many.
 
     `seen` are zeros, one for each word from `least` on. `different` has room for one more. Whether a word is new
     cannot be foreseen, so nothing hangs on it.
@@ -71,15 +130,15 @@ def different_words(words, least, seen, different, ids):
         found += known == 0
         known = known if known else found
         seen[place] = known
-        ids[i] = known - 1
+        rows[i, column] = known - 1
     return found
 
 
 @kernel
-def rename_ids(ids, names):
-    """Writes names[id] in place of each id."""
-    for i in range(np.uint64(ids.size)):
-        ids[i] = names[np.uint64(ids[i])]
+def rename_ids(rows, column, names):
+    """Writes names[id, 0] in place of each id in a column of `rows`."""
+    for i in range(np.uint64(rows.shape[0])):
+        rows[i, column] = names[np.uint64(rows[i, column]), 0]
 
 
 @kernel

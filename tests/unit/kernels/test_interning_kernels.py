@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,13 +14,14 @@ from tidelog.kernels.interning import (
     copy_texts,
     different_words,
     extremes,
+    intern_column,
     intern_texts,
     intern_words,
     rehash_texts,
     rehash_words,
     rename_ids,
 )
-from unit.kernels.forms import run_both
+from unit.kernels.forms import TIERS, run_both, tier
 
 words = st.one_of(st.integers(0, 5), st.integers(2**64 - 4, 2**64 - 1), st.integers(0, 2**64 - 1))
 texts = st.one_of(st.sampled_from(["", "a", "b", "ab", "ba", "é", "\0", "日本"]), st.text(max_size=5))
@@ -31,31 +35,48 @@ def numbered(values):
 
 @given(st.lists(words, max_size=60))
 def test_equal_words_get_equal_ids(values):
-    array, ids = np.array(values, np.uint64), np.empty(len(values), np.int32)
+    array, ids = np.array(values, np.uint64), np.zeros((len(values), 2), np.int32)
     room = 2
     slots, table = np.full(2 * room, EMPTY, np.int32), np.empty(room, np.uint64)
     table[:] = 0
-    reached, count = run_both(intern_words, slots, table, 0, array, 0, ids)
+    reached, count = run_both(intern_words, slots, table, 0, array, 0, ids, 1)
     while reached < array.size:
         assert count == room
         room *= 2
         slots, table = np.full(2 * room, EMPTY, np.int32), np.concatenate([table, np.zeros_like(table)])
         run_both(rehash_words, slots, table, count)
-        reached, count = run_both(intern_words, slots, table, count, array, reached, ids)
-    assert ids.tolist() == numbered(values)
+        reached, count = run_both(intern_words, slots, table, count, array, reached, ids, 1)
+    assert ids[:, 1].tolist() == numbered(values)
     assert table[:count].tolist() == list(dict.fromkeys(values))
 
 
 @given(st.lists(st.integers(2**64 - 40, 2**64 - 1), min_size=1, max_size=60))
 def test_words_near_to_one_another_are_told_apart(values):
-    array, ids = np.array(values, np.uint64), np.empty(len(values), np.int32)
+    array, ids = np.array(values, np.uint64), np.zeros((len(values), 2), np.int32)
     least, room = array.min(), max(values) - min(values) + 1
     different, seen = np.zeros(min(room, len(values)) + 1, np.uint64), np.zeros(room, np.int32)
-    found = run_both(different_words, array, least, seen, different, ids)
-    assert ids.tolist() == numbered(values)
+    found = run_both(different_words, array, least, seen, different, ids, 1)
+    assert ids[:, 1].tolist() == numbered(values)
     assert different[:found].tolist() == list(dict.fromkeys(values))
-    run_both(rename_ids, ids, np.arange(found, dtype=np.int32) + 7)
-    assert ids.tolist() == [7 + number for number in numbered(values)]
+    run_both(rename_ids, ids, 1, np.arange(found, dtype=np.int32).reshape(-1, 1) + 7)
+    assert ids[:, 1].tolist() == [7 + number for number in numbered(values)]
+
+
+@pytest.mark.parametrize("form", TIERS)
+@given(st.lists(st.lists(words, max_size=60), max_size=3), st.sampled_from([1, 20, 100]))
+def test_columns_get_ids_with_room_made_for_new_words(form, columns, many):
+    slots, table, count = np.full(4, EMPTY, np.int32), np.zeros(2, np.uint64), 0
+    found = []
+    for values in columns:
+        ids = np.zeros((len(values), 2), np.int32)
+        arguments = np.array(values, np.uint64), ids, 1, many, 2**31
+        with tier(form):
+            reached, count, slots, table = intern_column(slots, table, count, *arguments)
+        assert reached == len(values)
+        found += ids[:, 1].tolist()
+    given_in_all = list(chain.from_iterable(columns))
+    assert found == numbered(given_in_all)
+    assert table[:count].tolist() == list(dict.fromkeys(given_in_all))
 
 
 @given(st.lists(words, min_size=1, max_size=60))

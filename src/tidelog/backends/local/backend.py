@@ -44,7 +44,7 @@ Work = TypeVar("Work")
 _SHARE_AT_ONCE = 0.25
 
 _LOADED = 1 << 16
-"""Rows turned into ids at a time."""
+"""Rows turned into ids at a time. So few are sooner in a set than it is seen that they ascend."""
 
 
 class LocalBackend:
@@ -91,10 +91,10 @@ class LocalBackend:
         known = self._store.values.rows_behind(rows)
         if known is not None:
             return stored.insert(known) if stored.count else stored.insert_different([known])
-        if not stored.count and is_ascending(rows, kinds):
+        if not stored.count and rows.num_rows > _LOADED and is_ascending(rows, kinds):
             return stored.insert_different(self._encoded(rows, kinds))
         for batch in self._encoded(rows, kinds):
-            stored.stage(batch)
+            stored.stage(batch, lent=False)
         return stored.keep_staged()
 
     def facts(self, relation: str, rows: pa.Table | None = None) -> FactSet:
@@ -339,10 +339,7 @@ class LocalBackend:
     def _encoded(self, rows: pa.Table, kinds: tuple[Kind, ...]) -> Iterator[Rows]:
         """`rows` as ids, some at a time, so that what is needed in between stays small."""
         for batch in rows.to_batches(max_chunksize=_LOADED):
-            ids = np.empty((batch.num_rows, len(kinds)), np.int32)
-            for number, kind in enumerate(kinds):
-                ids[:, number] = self._store.values.encode(kind, batch.column(number))
-            yield ids
+            yield self._store.values.encode_rows(kinds, batch.columns, batch.num_rows)
 
     def _body(self, rule: RulePlan) -> Body:
         """The steps of `rule`, translated when its plan is seen for the first time."""

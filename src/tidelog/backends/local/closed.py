@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +34,15 @@ class ClosedTable:
         group = plan.closure
         self._ends = np.array([group.source, group.target])
         self._group = np.array(group.group, np.int64)
-        self._groups = RowSet(self._group.size)
         self._closure: Closure
         self._closure = TransitiveClosure() if group.kind is ClosureKind.TRANSITIVE else SymmetricClosure()
         self._promised: list[weakref.ref[FactSet]] = []
         self._picture: Relation | None = None
+
+    @cached_property
+    def _groups(self) -> RowSet:
+        """The groups by number, if there are any."""
+        return RowSet(self._group.size)
 
     @property
     def size(self) -> int:

@@ -75,9 +75,7 @@ class PartitionEdges:
         self.kind = kinds[closure.source]
         self._group = np.array(closure.group, np.int64)
         self._groups = RowSet(max(1, self._group.size))
-        ids = np.empty((table.num_rows, len(kinds)), np.int32)
-        for column, kind in enumerate(kinds):
-            ids[:, column] = self.values.encode(kind, table.column(column))
+        ids = self.values.encode_rows(kinds, table.columns, table.num_rows)
         jit.work(ids.shape[0])
         groups = self._groups.number(ids, self._group) if self._group.size else np.zeros(ids.shape[0], np.int32)
         self.triples: Rows = np.column_stack([groups, ids[:, closure.source], ids[:, closure.target]])

@@ -29,7 +29,10 @@ def ids_of_words(rows: Words, kinds: Sequence[Kind], values: Values) -> Rows:
     ids = np.zeros((rows.shape[0], max(1, len(kinds))), np.int32)
     for column, kind in enumerate(kinds):
         words = np.ascontiguousarray(rows[:, column])
-        ids[:, column] = words if kind is Kind.SYMBOL else values.identify(kind, words.view(DTYPES[kind]))
+        if kind is Kind.SYMBOL:
+            ids[:, column] = words
+        else:
+            values.identify_into(ids, column, kind, words.view(DTYPES[kind]))
     return ids
 
 
