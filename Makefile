@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/runtime.stamp
 DEVELOPMENT := $(VENV)/development.stamp
 CODE := src tests benchmarks
-COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local tests/unit/activation tests/unit/production/test_late_ahead.py \
-	tests/unit/production/test_at_once.py tests/unit/production/test_at_once_compiling.py
+COMPILED := tests/unit/kernels tests/unit/facts tests/unit/local tests/unit/activation tests/unit/connectors/test_marshalled_rows.py \
+	tests/unit/production/test_late_ahead.py tests/unit/production/test_at_once.py tests/unit/production/test_at_once_compiling.py
 COMPILE := $(BIN)/uv pip compile pyproject.toml requirements/build.in --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 

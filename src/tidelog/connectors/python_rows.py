@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from tidelog.connectors.marshalled_rows import marshalled_table
 from tidelog.connectors.problems import Problem, input_error, misfit, out_of_range, show
 from tidelog.connectors.protocol import PLAIN, Nulls, Options
 from tidelog.facts.columns import arrow_schema, column_of, column_of_numbers, values_of
@@ -40,7 +41,9 @@ def table_of_rows(
     """The table of `rows`: tuples or lists by position, mappings by name, or single values when the arity is 1."""
     if schema.arity == 0 or not rows:
         return _carefully(rows, schema, origin, options)
-    table = _table_of_tuples(_as_tuples(rows, options.column_names(schema)), schema)
+    table = marshalled_table(rows, schema)
+    if table is None:
+        table = _table_of_tuples(_as_tuples(rows, options.column_names(schema)), schema)
     return table if table is not None else _carefully(rows, schema, origin, options)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
+from weakref import ref
 
 import pyarrow as pa
 
@@ -60,7 +61,7 @@ class Model:
     ) -> None:
         self.checked = checked
         self.is_materialized = False
-        self.current: object = None
+        self._current: ref[object] | None = None
         self.is_read_only = False
         self.rule_ids = count(1 + max((rule.id for rule in checked.program.rules), default=0))
         self._materialization: Materialization | None = Materialization(checked, backend, limits, observer, maintenance)
@@ -69,6 +70,15 @@ class Model:
         self._limits = limits
         self.last_run = LastRun()
         self._closed = ""
+
+    @property
+    def current(self) -> object:
+        """The world that may change it now. It does not hold that: what nobody has any more is gone at once."""
+        return None if self._current is None else self._current()
+
+    @current.setter
+    def current(self, world: object) -> None:
+        self._current = ref(world)
 
     def load(self, relation: str, rows: pa.Table) -> int:
         """Adds explicit facts before anything is derived; how many were new."""

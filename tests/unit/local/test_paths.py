@@ -55,7 +55,9 @@ def round_by_round(plan: Plan) -> Plan:
 def path_rules(plan: Plan) -> list[RulePlan]:
     backend = LocalBackend({**plan.schemas, **plan.hidden})
     return [
-        rule for rule in plan.strata[-1].rounds if paths.path_of(rule, backend._body(rule), backend._store) is not None
+        rule
+        for rule in plan.strata[-1].rounds
+        if paths.path_of(rule, backend._bodies.of(rule), backend._store) is not None
     ]
 
 

@@ -5,13 +5,13 @@ Those that have taken long are answered by generated code, one pass over the mar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 
 import numpy as np
 
-from tidelog.backends.local.body import Body
+from tidelog.backends.local.bodies import Bodies
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import bind
 from tidelog.backends.local.pushing import PushedCode, asking_code_of, code_of
@@ -48,11 +48,11 @@ than most answers."""
 
 
 class Questions:
-    """Answers by plans over what is stored and marked; `body` gives the steps of a plan."""
+    """Answers by plans over what is stored and marked."""
 
-    def __init__(self, store: Store, tier: Tier, body: Callable[[RulePlan], Body]) -> None:
+    def __init__(self, store: Store, tier: Tier, bodies: Bodies) -> None:
         self._store = store
-        self._body = body
+        self._bodies = bodies
         self._askers = Tiers(store, tier, Sharing.ALONE, asking_code_of, _PATIENCE)
         self._codes: dict[int, tuple[RulePlan, PushedCode | None]] = {}
         self._finders = Tiers(store, tier, Sharing.ALONE, code_of, _PATIENCE)
@@ -63,7 +63,7 @@ class Questions:
         self._codes = {id(rule): (rule, self.code(rule)) for rule in rules}
         for rule, code in self._codes.values():
             if code is None:
-                self._body(rule).catch_up(Evaluation(self._store, rule, survivors))
+                self._bodies.of(rule).catch_up(Evaluation(self._store, rule, survivors))
             else:
                 code.catch_up(self._store)
 
@@ -111,7 +111,7 @@ class Questions:
 
     def _find_from(self, evaluation: Evaluation, found: Relation, begin: int, end: int) -> None:
         """Adds what a plan derives from some of the rows that it starts from, as batches."""
-        body = self._body(evaluation.rule)
+        body = self._bodies.of(evaluation.rule)
         body.catch_up(evaluation)
         body.prepare(evaluation)
         assert isinstance(body.source, ScanSource)
@@ -149,7 +149,7 @@ class Questions:
 
     def _found(self, evaluation: Evaluation) -> Iterator[Rows]:
         """The rows that a plan derives, some at a time; they are good until the next are asked for."""
-        body = self._body(evaluation.rule)
+        body = self._bodies.of(evaluation.rule)
         if self._ready_code(evaluation.rule) is not None:
             body.catch_up(evaluation)  # only its code was made ready
         body.prepare(evaluation)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.local.asking import Questions
-from tidelog.backends.local.body import Body
+from tidelog.backends.local.bodies import Bodies
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import catch_up
 from tidelog.backends.local.paths import Window, path_of
@@ -25,7 +25,7 @@ from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
 from tidelog.backends.local.tiers import Tiers
 from tidelog.backends.local.together import Crew, SharedRule
-from tidelog.backends.local.translate import survivors, translate
+from tidelog.backends.local.translate import survivors
 from tidelog.backends.protocol import Derived, Part, SingleJoin, Tier, Watch, unwatched
 from tidelog.codegen.operands import RowsOf, RunsOf
 from tidelog.codegen.push_rule import Sharing
@@ -34,9 +34,8 @@ from tidelog.facts.fact_set import FactSet, different
 from tidelog.facts.membership import Rows
 from tidelog.facts.values import Values
 from tidelog.kernels import jit
-from tidelog.plan.nodes import ClosedRelation, Node, RulePlan, StratumPlan, Version
+from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan, Version
 from tidelog.plan.statistics import Statistics
-from tidelog.plan.walk import relations_read
 from tidelog.schema import Kind, Schema
 
 Work = TypeVar("Work")
@@ -61,13 +60,13 @@ class LocalBackend:
         self._profile = profile
         self._schemas = dict(schemas)
         self._store = Store(schemas, values or Values())
-        self._bodies: dict[int, tuple[Node, Body, frozenset[str]]] = {}
+        self._bodies = Bodies(self._store)
         self._jobs = jobs
         self._team = Team(jobs)
         self._crew = Crew(self._team, self._store.relations)
         self._tier = tier
         self._running_ahead = RunningAhead(self._store)
-        self._questions = Questions(self._store, tier, self._body)
+        self._questions = Questions(self._store, tier, self._bodies)
         self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
 
     def fresh(self, schemas: Mapping[str, Schema]) -> LocalBackend:
@@ -150,7 +149,7 @@ class LocalBackend:
             held = FactSet(rows, stored.membership if stored.has_membership else None)
         self._store.clear(relation)
         if table is not None:
-            self._bodies = {key: known for key, known in self._bodies.items() if relation not in known[2]}
+            self._bodies.forget(relation)
             self._team.forget()
         return held
 
@@ -199,7 +198,7 @@ class LocalBackend:
         tasks = []
         for rule in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)
-            body = self._body(rule)
+            body = self._bodies.of(rule)
             body.catch_up(evaluation)
             body.prepare(evaluation)
             runs_ahead = rule.ahead_below > 0 and self._jobs == 1 and body.starts_from_delta_of(rule.head)
@@ -223,7 +222,7 @@ class LocalBackend:
     def _run_ahead(
         self, rule: RulePlan, derive_from: Callable[[Window], int], watch: Watch, is_overtaken: Callable[[], bool]
     ) -> int:
-        path = path_of(rule, self._body(rule), self._store)
+        path = path_of(rule, self._bodies.of(rule), self._store)
         return self._running_ahead.run(rule, derive_from, path, watch, is_overtaken)
 
     def _run_window(self, task: Task, watch: Watch, window: Window) -> int:
@@ -258,7 +257,7 @@ class LocalBackend:
 
     def _derive_from(self, evaluation: Evaluation, begin: int, end: int) -> None:
         """Stages what a rule derives from some of the rows that it starts from."""
-        body = self._body(evaluation.rule)
+        body = self._bodies.of(evaluation.rule)
         body.catch_up(evaluation)
         body.prepare(evaluation)
         assert isinstance(body.source, ScanSource)
@@ -268,7 +267,7 @@ class LocalBackend:
     def _copies(self, rule: RulePlan) -> bool:
         """Whether the rule was run by copying: all rows of a relation into one that is empty need no look at others."""
         head = self._store.relations[rule.head]
-        copied = self._body(rule).copied() if head.is_empty else None
+        copied = self._bodies.of(rule).copied() if head.is_empty else None
         if copied is None or copied[0].relation == rule.head:
             return False
         scan, columns = copied
@@ -325,7 +324,7 @@ class LocalBackend:
         return self._questions.collect_parts(rules, parts)
 
     def single_join(self, rule: RulePlan) -> SingleJoin | None:
-        return single_join(self._body(rule)) if self._questions.code(rule) is None else None
+        return single_join(self._bodies.of(rule)) if self._questions.code(rule) is None else None
 
     def unsupported(self, relation: str, rules: Sequence[RulePlan], watch: Watch = unwatched) -> FactSet:
         return self._questions.unsupported(relation, rules, watch)
@@ -340,11 +339,3 @@ class LocalBackend:
         """`rows` as ids, some at a time, so that what is needed in between stays small."""
         for batch in rows.to_batches(max_chunksize=_LOADED):
             yield self._store.values.encode_rows(kinds, batch.columns, batch.num_rows)
-
-    def _body(self, rule: RulePlan) -> Body:
-        """The steps of `rule`, translated when its plan is seen for the first time."""
-        known = self._bodies.get(id(rule.node))
-        if known is None or known[0] is not rule.node:
-            known = (rule.node, translate(rule, self._store), relations_read(rule.node))
-            self._bodies[id(rule.node)] = known
-        return known[1]

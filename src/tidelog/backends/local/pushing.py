@@ -127,7 +127,9 @@ class StoreSurroundings:
     def __init__(self, store: Store, relations: Iterable[str]) -> None:
         self._store = store
         self._relations = [store.relations[name] for name in relations]
-        self._told: list[tuple[Callable[[], object], object]] = []
+        # Questions are asked of somebody: if they held this object, its store would not be free before Python looks
+        # for such circles.
+        self._told: list[tuple[Callable[[StoreSurroundings], object], object]] = []
         self._sizes = self._sizes_now()
 
     def are_as_told(self) -> bool:
@@ -136,7 +138,7 @@ class StoreSurroundings:
         if sizes == self._sizes:
             return True
         self._sizes = sizes
-        return all(ask() == answer for ask, answer in self._told)
+        return all(ask(self) == answer for ask, answer in self._told)
 
     def _sizes_now(self) -> list[int]:
         return [each.stored.bit_length() for each in self._relations]
@@ -145,33 +147,33 @@ class StoreSurroundings:
         return self._store.relations[relation].width
 
     def is_stored(self, relation: str) -> bool:
-        return self._tell(lambda: self._store.compact(relation) is None)
+        return self._tell(lambda asked: asked._store.compact(relation) is None)
 
     def is_rarer(self, one: tuple[str, int], other: tuple[str, int]) -> bool:
-        return self._tell(lambda: 2 * self._keys(*one) < self._keys(*other))
+        return self._tell(lambda asked: 2 * asked._keys(*one) < asked._keys(*other))
 
     def has_long_rows(self, relation: str, key: int) -> bool:
         """A word holds several ids of a key only if those lie close."""
         stored = self._store.relations[relation]
-        return self._tell(lambda: 64 * stored.size >= self._keys(relation, key) * self._keys(relation, 1 - key))
+        return self._tell(lambda asked: 64 * stored.size >= asked._keys(relation, key) * asked._keys(relation, 1 - key))
 
     def has_few_ids(self, relation: str, column: int) -> bool:
-        return self._tell(lambda: self._keys(relation, column) <= _FEW_IDS)
+        return self._tell(lambda asked: asked._keys(relation, column) <= _FEW_IDS)
 
     def has_several(self, relation: str, key: int) -> bool:
         stored = self._store.relations[relation]
-        return self._tell(lambda: stored.size >= 2 * self._keys(relation, key))
+        return self._tell(lambda asked: stored.size >= 2 * asked._keys(relation, key))
 
     def short_column(self, relation: str) -> int | None:
-        return self._tell(lambda: self._store.short_column(relation))
+        return self._tell(lambda asked: asked._store.short_column(relation))
 
     def numbers_pairs(self, relation: str) -> bool:
-        return self._tell(lambda: isinstance(self._store.relations[relation].numbering, PairNumbers))
+        return self._tell(lambda asked: isinstance(asked._store.relations[relation].numbering, PairNumbers))
 
     def _keys(self, relation: str, column: int) -> int:
         return self._store.distinct(relation, (column,))
 
-    def _tell(self, ask: Callable[[], Answer]) -> Answer:
-        answer = ask()
+    def _tell(self, ask: Callable[[StoreSurroundings], Answer]) -> Answer:
+        answer = ask(self)
         self._told.append((ask, answer))
         return answer
