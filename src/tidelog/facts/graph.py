@@ -245,14 +245,14 @@ class Adjacency:
 
     def remove(self, nodes: Numbers, neighbours: Numbers, marks: Marks) -> npt.NDArray[np.int8]:
         """Takes neighbours away from nodes; what each was, see kernels.edges."""
-        found = np.empty(nodes.size, np.int8)
+        found = np.empty(nodes.size + 1, np.int8)
         stamps, base = marks.take(nodes.size)
         chain = np.empty(nodes.size, np.int32)
         remove_edges(
             nodes, neighbours, self.starts, self.counts, self.covers, self.payload,
             marks.heads, chain, stamps, base, found,
         )  # fmt: skip
-        return found
+        return found[:-1]
 
     def append(self, nodes: Numbers, neighbours: Numbers) -> None:
         """Gives each node a neighbour that it does not have."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.jit import kernel
+from tidelog.kernels.jit import kernel, lean
 
 ABSENT = 0
 PRESENT = 1
 FIRST = 2
+
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -111,35 +113,44 @@ def list_ends(starts, counts, payload, sources, targets):
             filled += 1
 
 
-@kernel
+@lean
 def remove_edges(sources, targets, starts, counts, covers, payload, heads, chain, stamps, base, found):
     """Takes the edges of the batch out of the blocks; writes what each was, once: ABSENT, PRESENT or FIRST.
 
-    FIRST are those among the first covers[source] of their block, which are as many fewer then.
+    FIRST are those among the first covers[source] of their block, which are as many fewer then. Which of a block go
+    cannot be foreseen: nothing hangs on it. For those that stay `found` has one place more than there are edges.
     """
     _chain_sources(sources, heads, chain)
-    for i in range(sources.size):
-        source = sources[i]
-        j = heads[source]
-        if j == 0:
+    size = np.uint64(sources.size)
+    for i in range(size):
+        found[i] = ABSENT
+    for i in range(size):
+        source = np.uint64(sources[i])
+        j = i + _ONE
+        # The chain of a source begins with its last edge of the batch.
+        if np.uint64(heads[source]) != j:
             continue
-        while j:
-            found[j - 1] = ABSENT
-            stamps[targets[j - 1]] = base + j
-            j = chain[j - 1]
         heads[source] = 0
-        kept = starts[source]
-        behind = starts[source] + covers[source]
-        for at in range(starts[source], starts[source] + counts[source]):
-            edge = stamps[payload[at, 0]] - base - 1
+        while j:
+            j -= _ONE
+            stamps[np.uint64(targets[j])] = base + np.int64(j) + 1
+            j = np.uint64(chain[j])
+        begin = np.uint64(starts[source])
+        behind = begin + np.uint64(covers[source])
+        kept = begin
+        fewer = 0
+        for at in range(begin, begin + np.uint64(counts[source])):
+            target = payload[at, 0]
+            payload[kept, 0] = target
+            edge = stamps[np.uint64(target)] - base - 1
             # A mark of another source means nothing here.
-            if edge >= 0 and sources[edge] == source:
-                found[edge] = FIRST if at < behind else PRESENT
-                covers[source] -= at < behind
-            else:
-                payload[kept, 0] = payload[at, 0]
-                kept += 1
-        counts[source] = kept - starts[source]
+            goes = (edge >= 0) & (sources[np.uint64(max(edge, 0))] == sources[i])
+            is_first = at < behind
+            found[np.uint64(edge) if goes else size] = FIRST if is_first else PRESENT
+            fewer += goes & is_first
+            kept += np.uint64(not goes)
+        covers[source] -= fewer
+        counts[source] = np.int64(kept - begin)
 
 
 @kernel
@@ -155,8 +166,9 @@ def list_edges(starts, counts, payload, nodes, out):
     return filled
 
 
-@kernel
+@lean
 def _chain_sources(sources, heads, chain):
-    for i in range(sources.size):
-        chain[i] = heads[sources[i]]
-        heads[sources[i]] = i + 1
+    for i in range(np.uint64(sources.size)):
+        source = np.uint64(sources[i])
+        chain[i] = heads[source]
+        heads[source] = i + _ONE

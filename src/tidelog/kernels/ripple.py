@@ -95,7 +95,6 @@ def ripple(
             for j in range(np.uint64(top), np.uint64(high)):
                 words[place, j] = ZERO
             top = max(top, high)
-            some = ZERO
             if only_gains:
                 for j in range(np.uint64(low), np.uint64(high)):
                     row[j] = ZERO
@@ -110,11 +109,8 @@ def ripple(
                         slot, heads[slot], chain, ends, firsts, nexts, starts, counts, payload, covers, slot_of,
                         places, tops, words, row,
                     )  # fmt: skip
-                for j in range(np.uint64(low), np.uint64(high)):
-                    bits = row[j] & ~words[place, j]
-                    words[place, j] |= bits
-                    row[j] = bits
-                    some |= bits
+                more, several = _add_row(row, words, place, low, high, wide)
+                less = np.int64(0)
             else:
                 if heads[slot] == 0:
                     _unite_band(slot, ahead[:near], places, tops, words, low, high, row)
@@ -122,15 +118,12 @@ def ripple(
                         slot, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words,
                         low, high, row,
                     )  # fmt: skip
-                for j in range(np.uint64(low), np.uint64(high)):
-                    bits = row[j]
-                    row[j] ^= words[place, j]
-                    words[place, j] = bits
-                    some |= row[j]
-            if some == ZERO:
+                more, less, several = _exchange_row(row, words, place, low, high, wide)
+            if more + less == 0:
                 continue
             low, high = trim_band(row, low, high)
-            more, less = weigh_band(row, words[place], low, high, wide, sizes)
+            if several != ZERO:
+                more, less = weigh_band(row, words[place], low, high, wide, sizes)
             while top and words[place, top - 1] == ZERO:
                 top -= 1
             begin = np.uint64(logged) - np.uint64(low)
@@ -277,6 +270,39 @@ def _unite_band(slot, ahead, places, tops, words, low, high, row):
             place = places[target]
             for j in range(np.uint64(low), np.uint64(min(high, np.int64(tops[target])))):
                 row[j] |= words[place, j]
+
+
+@inlined
+def _add_row(row, words, place, low, high, wide):
+    """Adds `row` to what is at a place, within the band, and takes what was there out of `row`; how many bits are left,
+    and those of them that stand for several nodes."""
+    more = np.int64(0)
+    several = ZERO
+    for j in range(np.uint64(low), np.uint64(high)):
+        bits = row[j] & ~words[place, j]
+        words[place, j] |= bits
+        row[j] = bits
+        more += count_ones(bits)
+        several |= bits & wide[j]
+    return more, several
+
+
+@inlined
+def _exchange_row(row, words, place, low, high, wide):
+    """Exchanges what is at a place, within the band, for `row`, and `row` for the bits that differ; how many came and
+    went, and those that stand for several nodes."""
+    more = np.int64(0)
+    less = np.int64(0)
+    several = ZERO
+    for j in range(np.uint64(low), np.uint64(high)):
+        bits = row[j]
+        different = bits ^ words[place, j]
+        words[place, j] = bits
+        row[j] = different
+        more += count_ones(different & bits)
+        less += count_ones(different & ~bits)
+        several |= different & wide[j]
+    return more, less, several
 
 
 @lean

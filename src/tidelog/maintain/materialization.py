@@ -28,7 +28,7 @@ from tidelog.maintain.rule_changes import (
 )
 from tidelog.maintain.update import Update
 from tidelog.plan.lower import given_to
-from tidelog.plan.modules import closed_over_others
+from tidelog.plan.modules import closed_over_others, closed_while_bare, edges_of
 from tidelog.plan.nodes import Version
 from tidelog.plan.planned import planned
 from tidelog.plan.update_rules import Questionnaire
@@ -49,6 +49,7 @@ class Materialization:
         self._seconds: dict[int, float] = {}
         self._distrusted: frozenset[str] = frozenset()
         self._excluded: frozenset[str] = frozenset()
+        self._given: frozenset[str] = frozenset()
         self._declared: dict[str, Schema] = {}
         self._take(checked)
         self._state_facts()
@@ -56,8 +57,10 @@ class Materialization:
     def materialize(self) -> None:
         """Derives everything that follows, unless that is done."""
         if not self._is_current:
-            statistics = self._backend.statistics()
-            self._leave_out({name for name in self._linear if statistics.rows(given_to(name), Version.FULL)})
+            self._leave_out({name for name in self._linear if self._count_explicit(name)})
+            if given := {name for name in self._bare if self._count_explicit(name)}:
+                self._given |= given
+                self._take(self._checked)
             try:
                 found = materialize(self._plan, self._backend, self._limits, self._observer, self._ordering)
                 self._seconds = dict(found)
@@ -143,10 +146,12 @@ class Materialization:
         """What `change` really changed, and what came of it."""
         self.materialize()
         nets = self._nets(change)
-        given = {name for name in self._linear if given_to(name) in nets and len(nets[given_to(name)].came)}
-        if given:
-            self._leave_out(given)
+        came = {kept for kept, net in nets.items() if len(net.came)}
+        given = {name for name in self._linear | self._bare if given_to(name) in came}
+        if linear := given & self._linear:
+            self._leave_out(linear)
             nets = self._nets(change)
+        self._copy_edges(given & self._bare)
         journal = Journal(self._backend)
         try:
             self._update(nets, journal)
@@ -163,9 +168,11 @@ class Materialization:
         """The same facts with another program, nothing derived by it yet; None where relations are other ones."""
         other = copy(self)
         other._take(checked)
-        given = {name for name in other._linear if name in self._plan.schemas and self._count_explicit(name)}
+        known = (other._linear | other._bare) & self._plan.schemas.keys()
+        given = {name for name in known if self._count_explicit(name)}
         if given:
-            other._excluded |= given
+            other._excluded |= given & other._linear
+            other._given |= given & other._bare
             other._take(checked)
         was_closed = {each.closed.closure.relation for each in self._plan.strata if each.closed}
         for name, schema in (*other._plan.schemas.items(), *other._plan.hidden.items()):
@@ -212,7 +219,8 @@ class Materialization:
         other = copy(self)
         other._backend = self._backend.fresh(checked.schemas)
         other._declared = {}
-        other._excluded = self._excluded if checked is self._checked else frozenset()
+        if checked is not self._checked:
+            other._excluded = other._given = frozenset()
         other._take(checked)
         both = [name for name in checked.schemas if self._plan.schemas.get(name) == checked.schemas[name]]
         for relation in both:
@@ -222,10 +230,11 @@ class Materialization:
 
     def _take(self, checked: CheckedProgram) -> None:
         self._checked = checked
-        self._planned = planned(checked, self._excluded, modules=self._maintenance.modules)
+        self._planned = planned(checked, self._excluded, self._given, modules=self._maintenance.modules)
         self._plan = self._planned.plan
         self._in_vain: dict[int, InVain] = {}
         self._linear = closed_over_others(self._plan)
+        self._bare = closed_while_bare(self._plan)
         relations = {**self._plan.schemas, **self._plan.hidden}
         self._backend.declare(relations)
         for name, schema in relations.items():
@@ -244,6 +253,29 @@ class Materialization:
                 self.__dict__.update(other.__dict__)
             else:
                 self._take(self._checked)
+
+    def _copy_edges(self, relations: Set[str]) -> None:
+        """Gives these closures, which facts are about to be given to, a relation of their edges. They stay as they are:
+        what they have been computed from is the same."""
+        if not relations:
+            return
+        before = self._plan
+        self._given |= relations
+        self._take(self._checked)
+        run = Run(self._plan, self._backend, self._limits, self._observer, self._ordering)
+        run.seconds.update(seconds_kept(before, self._plan, self._seconds))
+        copies = {edges_of(relation) for relation in relations}
+        try:
+            for number, stratum in enumerate(self._plan.strata, start=1):
+                if copies.intersection(stratum.relations):
+                    run.evaluate(number, stratum)
+        except BaseException:
+            for relation in copies:
+                self._backend.clear(relation)
+            self._given -= relations
+            self._take(self._checked)
+            raise
+        self._seconds = run.seconds
 
     def _forget_what_follows(self) -> None:
         """Takes back a materialisation that was stopped: what it left might not follow from the facts of tomorrow."""

@@ -18,8 +18,8 @@ from tidelog.schema import Schema
 from tidelog.span import NOWHERE
 
 
-def with_modules(plan: Plan, excluded: Set[str] = frozenset()) -> Plan:
-    """`plan` with a module for each closure of a relation that is not `excluded`."""
+def with_modules(plan: Plan, excluded: Set[str] = frozenset(), bare: Set[str] = frozenset()) -> Plan:
+    """`plan` with a module for each closure of a relation that is not `excluded`; no facts are given to `bare` ones."""
     strata: list[StratumPlan] = []
     hidden = dict(plan.hidden)
     for stratum in plan.strata:
@@ -28,7 +28,7 @@ def with_modules(plan: Plan, excluded: Set[str] = frozenset()) -> Plan:
         if not _is_mostly_closing(stratum, closures):
             closures = ()
         only_closes = _only_closes(stratum, closures)
-        if only_closes and (followed := _followed(stratum, closures[0])):
+        if only_closes and (followed := _followed(stratum, closures[0], plan, bare)):
             strata.append(_closed(stratum, closures[0], followed, plan))
             continue
         for closure in closures:
@@ -48,6 +48,16 @@ def closed_over_others(plan: Plan) -> set[str]:
     """
     modules = [module for stratum in plan.strata for module in (*stratum.modules, stratum.closed) if module]
     return {module.closure.relation for module in modules if module.closure.edges is not None}
+
+
+def closed_while_bare(plan: Plan) -> set[str]:
+    """The relations with a module that reads what it closes where it is, as long as nothing is given to them."""
+    modules = [stratum.closed for stratum in plan.strata if stratum.closed is not None]
+    return {
+        module.closure.relation
+        for module in modules
+        if module.closure.edges is None and module.edges != edges_of(module.closure.relation)
+    }
 
 
 def edges_of(relation: str) -> str:
@@ -74,17 +84,20 @@ def _only_closes(stratum: StratumPlan, closures: tuple[ClosureGroup, ...]) -> bo
     return is_alone and {rule.id for rule in stratum.rounds} <= set(closures[0].rules)
 
 
-def _followed(stratum: StratumPlan, closure: ClosureGroup) -> str | None:
+def _followed(stratum: StratumPlan, closure: ClosureGroup, plan: Plan, bare: Set[str]) -> str | None:
     """The relation whose rows are the edges as they are: what would be closed is a copy of it, and nothing else.
 
-    Facts that are given to the closure are no edges (see `closed_over_others`).
+    Facts that are given to a closure are no edges where it follows others (see `closed_over_others`), and there must be
+    none where it closes over itself (see `closed_while_bare`).
     """
-    if closure.edges is None or len(stratum.once) != 1:
+    if len(stratum.once) != 1 or (closure.edges is None and closure.relation not in bare):
         return None
     match stratum.once[0].node:
         case Project(Scan(relation, columns, Version.FULL), terms):
             names = tuple(term.name for term in terms if isinstance(term, Variable))
-            return relation if names == columns and len(set(names)) == len(names) else None
+            is_copy = names == columns and len(set(names)) == len(names)
+            kinds = plan.schemas[closure.relation].kinds
+            return relation if is_copy and relation in plan.schemas and plan.schemas[relation].kinds == kinds else None
         case _:
             return None
 

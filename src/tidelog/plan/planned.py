@@ -35,9 +35,10 @@ class Planned:
         return questions_of(self.plan)
 
 
-def planned(checked: CheckedProgram, excluded: frozenset[str], *, modules: bool) -> Planned:
-    """The plan of `checked`, with `modules` for what they can compute, but relations that are `excluded`."""
-    return _with_modules(Same(checked), excluded) if modules else _without_modules(Same(checked))
+def planned(checked: CheckedProgram, excluded: frozenset[str], given: frozenset[str], *, modules: bool) -> Planned:
+    """The plan of `checked`, with `modules` for what they can compute, but relations that are `excluded`; those that
+    rules derive have facts of their own only if they are `given` some."""
+    return _with_modules(Same(checked), excluded, given) if modules else _without_modules(Same(checked))
 
 
 @lru_cache(PROGRAMS_KEPT)
@@ -49,9 +50,9 @@ def _without_modules(program: Same[CheckedProgram]) -> Planned:
 
 
 @lru_cache(PROGRAMS_KEPT)
-def _with_modules(program: Same[CheckedProgram], excluded: frozenset[str]) -> Planned:
+def _with_modules(program: Same[CheckedProgram], excluded: frozenset[str], given: frozenset[str]) -> Planned:
     plain = _without_modules(program)
-    return Planned(with_modules(plain.plan, excluded), plain.facts)
+    return Planned(with_modules(plain.plan, excluded, plain.plan.schemas.keys() - given), plain.facts)
 
 
 def _states_facts(node: object) -> bool:

@@ -99,9 +99,10 @@ def test_edges_are_added_and_removed_once(present, batch):
     starts, counts, payload = held = blocks(present)
     covers = counts // 2
     first = {(node, end) for node in range(7) for end in payload[starts[node] :][: covers[node], 0].tolist()}
-    found = np.empty(len(batch), np.int8)
+    found = np.empty(len(batch) + 1, np.int8)
     run_both(remove_edges, sources, targets, starts, counts, covers, payload, heads, *marks(batch)[1:], found)
-    gone = {kind: [edge for edge, flag in zip(batch, found, strict=True) if flag == kind] for kind in (PRESENT, FIRST)}
+    flags = found[:-1].tolist()
+    gone = {kind: [edge for edge, flag in zip(batch, flags, strict=True) if flag == kind] for kind in (PRESENT, FIRST)}
     assert sorted(gone[FIRST]) == sorted(set(batch) & first)
     assert sorted(gone[PRESENT]) == sorted(set(batch) & set(present) - first)
     assert edges_in(*held) == set(present) - set(batch)

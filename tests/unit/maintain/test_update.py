@@ -10,6 +10,7 @@ import pytest
 import tidelog
 from tidelog.errors import EvaluationError, LimitError
 from tidelog.maintain import budget, update
+from tidelog.maintain.materialize import Run
 from tidelog.maintain.protocol import Limits, Maintenance, Strategy
 from tidelog.maintain.update import Update
 from tidelog.schema import Row
@@ -260,6 +261,35 @@ def test_facts_given_to_a_linear_closure_are_no_edges(way: Maintenance) -> None:
     db.apply(insert={"e": [(4, 5)]})
     assert {(1, 5), (2, 5), (4, 5)} < {*db["p"]}
     assert (2, 9) not in {*db["p"]}
+
+
+@every_way
+def test_the_first_facts_that_are_given_to_a_closure_are_edges_too(way: Maintenance) -> None:
+    db = opened(PATHS, {"e": [(2, 3), (3, 4)]}, way)
+    delta = db.apply(insert={"p": [(1, 2), (2, 3)]}, retract={"e": [(3, 4)]})
+    assert sorted(delta["p"].appeared) == [(1, 2), (1, 3)]
+    assert sorted(delta["p"].vanished) == [(2, 4), (3, 4)]
+    db.apply(retract={"e": [(2, 3)]})
+    assert sorted(db["p"]) == [(1, 2), (1, 3), (2, 3)], "it was given, too"
+    db.apply(insert={"e": [(3, 4)]}, retract={"p": [(2, 3)]})
+    assert sorted(db["p"]) == [(1, 2), (3, 4)]
+    db.undo()
+    db.undo()
+    db.undo()
+    assert sorted(db["p"]) == [(2, 3), (2, 4), (3, 4)]
+
+
+def test_a_closure_whose_edges_cannot_be_copied_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = opened(PATHS, {"e": [(1, 2), (2, 3)]})
+    with monkeypatch.context() as broken:
+        broken.setattr(Run, "evaluate", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            db.apply(insert={"p": [(3, 4)]})
+    assert sorted(db["p"]) == [(1, 2), (1, 3), (2, 3)]
+    db.apply(retract={"e": [(1, 2)]})
+    assert sorted(db["p"]) == [(2, 3)]
+    db.apply(insert={"p": [(3, 4)]})
+    assert sorted(db["p"]) == [(2, 3), (2, 4), (3, 4)]
 
 
 @every_way

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidelog.analysis.checked import ClosureKind
-from tidelog.plan.modules import edges_of, with_modules
+from tidelog.plan.modules import closed_while_bare, edges_of, with_modules
 from tidelog.plan.nodes import ClosedRelation, Plan
 from tidelog.plan.optimize import optimize
 from tidelog.plan.printer import print_rule_plan
@@ -59,6 +59,25 @@ def test_a_relation_that_is_followed_as_it_is_needs_no_copy(starts: str, edges: 
     plan = plan_with_modules(f"{starts} {follows}")
     assert closed_in(plan)["p"].edges == edges
     assert (edges_of("p") in plan.hidden) == (edges == "p@edges")
+
+
+@pytest.mark.parametrize(
+    ("rules", "bare", "edges"),
+    [
+        (CLOSES, {"p"}, "e"),
+        (CLOSES, {"q"}, "p@edges"),
+        (f"{CLOSES} p(x, y) :- q(x, y).", {"p"}, "p@edges"),
+        (CLOSES.replace("e(x, y)", "e(y, x)"), {"p"}, "p@edges"),
+    ],
+    ids=["nothing is given", "something may be given", "two relations", "turned round"],
+)
+def test_what_is_closed_over_itself_needs_no_copy_while_nothing_is_given_to_it(
+    rules: str, bare: set[str], edges: str
+) -> None:
+    plan = with_modules(optimize(plan_of(RELATIONS + rules)), bare=bare)
+    assert closed_in(plan)["p"].edges == edges
+    assert (edges_of("p") in plan.hidden) == (edges == "p@edges")
+    assert closed_while_bare(plan) == ({"p"} if edges == "e" else set())
 
 
 def test_what_is_not_a_closure_is_left_as_it_is() -> None:

@@ -193,6 +193,8 @@ class SparkBackend:
             # It may have been computed in a stage, from the edges that there were before this change of them.
             before = local.facts(edges, self._fetched(edges, self.facts(edges).minus(came).union(went)))
             local.close(closed, before, before.none())
+        # The edges may have got a relation of their own since.
+        local.declare({edges: self._schemas[edges]})
         appeared, vanished = local.close(
             closed, local.facts(edges, self._fetched(edges, came)), local.facts(edges, self._fetched(edges, went))
         )
