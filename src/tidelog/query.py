@@ -39,7 +39,7 @@ def with_kinds(atom: Atom, schema: Schema) -> Atom:
 
 def schema_of(relation: str, checked: CheckedProgram) -> Schema:
     """The schema of `relation`, or an error that names the nearest relation there is."""
-    if any(one.name == relation and "inline" in one.qualifiers for one in checked.program.relations):
+    if relation in checked.inlined:
         raise UsageError(f"'{relation}' is inline and has no rows of its own: remove the qualifier to store it")
     if relation in checked.schemas:
         return checked.schemas[relation]

@@ -73,6 +73,7 @@ def _check(program: Program) -> CheckedProgram:
         warnings=tuple(sorted(_once(warnings), key=lambda finding: finding.span)),
         productions=productions,
         semantics=next(program.productions, None),
+        inlined=names.inlined,
     )
 
 

@@ -105,7 +105,8 @@ class CheckedProgram:
     """A program without errors.
 
     `program` is as written, with kinds filled in; `strata` hold the same rules in simple form. Facts of the text are
-    simple rules with an empty body. Production rules are in `productions` instead, and fire as `semantics` says.
+    simple rules with an empty body. Production rules are in `productions` instead, and fire as `semantics` says. The
+    `inlined` relations have a schema, and no rows.
     """
 
     program: Program
@@ -118,6 +119,7 @@ class CheckedProgram:
     warnings: tuple[Diagnostic, ...]
     productions: tuple[ProductionRule, ...] = ()
     semantics: ProductionDeclaration | None = None
+    inlined: frozenset[str] = frozenset()
 
     @property
     def texts(self) -> Mapping[str, str]:

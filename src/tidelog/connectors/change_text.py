@@ -102,8 +102,7 @@ def _skip_fact(cursor: Cursor, start: int) -> None:
 
 def _typed(signed: Sequence[tuple[str, Atom]], text: str, file: str, checked: CheckedProgram) -> Change:
     """The facts as rows of their relations, checked as the facts of a program are."""
-    inline = {one.name for one in checked.program.relations if "inline" in one.qualifiers}
-    refused = [_inline_problem(atom) for _, atom in signed if atom.relation in inline]
+    refused = [_inline_problem(atom) for _, atom in signed if atom.relation in checked.inlined]
     if refused:
         raise _as_input_error(refused, text, file)
     declared = [item for item in checked.program.items if isinstance(item, RelationDeclaration | TypeDeclaration)]
