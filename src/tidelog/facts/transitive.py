@@ -234,8 +234,9 @@ class TransitiveClosure:
         """Removed edges without those that brought nothing to the row of their source beside its others."""
         if not taken.sources.size or not isinstance(self._rows, BitRows):
             return taken
-        graph, slot_of = self._graph, self._table.slot_of
-        graph.outgoing.covers[taken.sources[covering]] = graph.outgoing.counts[taken.sources[covering]]
+        outgoing, slot_of = self._graph.outgoing, self._table.slot_of
+        lacking = taken.sources[covering]
+        outgoing.covers[lacking] = outgoing.counts[lacking]
         return taken.where(covering | (slot_of[taken.sources] == slot_of[taken.targets]))
 
     def _keeps_components(self, put: Edges, taken: Edges) -> bool:

@@ -13,9 +13,14 @@ from tidelog.kernels.jit import inlined, lean
 
 @lean
 def ages_of_rows(starts, ages, numbers, out):
-    """Writes the age of each row, by its number."""
+    """Writes the age of each row, by its number. Nothing is searched for where numbers ascend."""
+    span = 0
     for i in range(numbers.size):
-        out[i] = age_of(starts, ages, numbers[i])
+        number = numbers[i]
+        span += span + 1 < starts.size and starts[span + 1] <= number
+        if number < starts[span] or (span + 1 < starts.size and starts[span + 1] <= number):
+            span = _span_of(starts, number)
+        out[i] = ages[span] + number - starts[span]
 
 
 @lean
@@ -54,6 +59,13 @@ def rows_before(starts, ages, age):
 @inlined
 def age_of(starts, ages, number):
     """The age of the row of that number."""
+    span = _span_of(starts, number)
+    return ages[span] + number - starts[span]
+
+
+@inlined
+def _span_of(starts, number):
+    """The last jump before the row of that number, or at it."""
     low = 0
     high = starts.size
     while high - low > 1:
@@ -62,4 +74,4 @@ def age_of(starts, ages, number):
             low = middle
         else:
             high = middle
-    return ages[low] + number - starts[low]
+    return low

@@ -163,11 +163,13 @@ def _replace_row(own, top, row, new_top):
 @lean
 def trim_band(row, low, high):
     """The band without words at its ends that are zero."""
-    while low < high and row[low] == ZERO:
-        low += 1
-    while low < high and row[high - 1] == ZERO:
-        high -= 1
-    return low, high
+    first = np.uint64(low)
+    behind = np.uint64(high)
+    while first < behind and row[first] == ZERO:
+        first += ONE
+    while first < behind and row[behind - ONE] == ZERO:
+        behind -= ONE
+    return np.int64(first), np.int64(behind)
 
 
 @lean

@@ -8,8 +8,8 @@ the rows ahead are computed again, and where edges only come, from what these ro
 Nodes that follow one another in rank lie anywhere in the arrays of the graph, so that waiting for memory is most of the
 time: what belongs to the next ranks is asked for while a row is computed.
 
-Words are counted by unsigned numbers: Numba need not ask whether they count from the end, and then takes several at a
-time.
+Words, slots and edges are counted by unsigned numbers: Numba need not ask whether they count from the end, and then
+takes several words at a time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from tidelog.kernels.reach import trim_band, unite_rows, weigh_band
 LOW = 0
 HIGH = 1
 BEGIN = 2
+
+_SIX = np.uint64(6)
+_BITS = np.uint64(63)
 
 _SOON = 3
 _LATER = 8
@@ -98,8 +101,8 @@ def ripple(
             if only_gains:
                 for j in range(np.uint64(low), np.uint64(high)):
                     row[j] = ZERO
-                for i in range(near):
-                    target = ahead[i]
+                for i in range(np.uint64(near)):
+                    target = np.uint64(ahead[i])
                     begin = np.uint64(spans[target, LOW])
                     shift = np.uint64(spans[target, BEGIN]) - begin
                     for j in range(begin, np.uint64(spans[target, HIGH])):
@@ -145,9 +148,10 @@ def ripple(
             weights[slot] += more - less
             node = firsts[slot]
             while node >= 0:
-                for e in range(in_starts[node], in_starts[node] + in_counts[node]):
-                    above = ranks[slot_of[in_payload[e, 0]]]
-                    dirty[above >> 6] |= ONE << np.uint64(above & 63)
+                into = np.uint64(in_starts[node])
+                for e in range(into, into + np.uint64(in_counts[node])):
+                    above = np.uint64(ranks[np.uint64(slot_of[np.uint64(in_payload[e, 0])])])
+                    dirty[above >> _SIX] |= ONE << (above & _BITS)
                 node = nexts[node]
             # Edges within the slot do not matter: its row is done.
             dirty[at] &= ~(lowest | (lowest - ONE))
@@ -203,8 +207,9 @@ def _look_ahead(slot, firsts, nexts, starts, payload, covers, slot_of, spans, ah
     high = np.int64(0)
     node = firsts[slot]
     while node >= 0:
-        for e in range(starts[node], starts[node] + covers[node]):
-            target = slot_of[payload[e, 0]]
+        begin = np.uint64(starts[node])
+        for e in range(begin, begin + np.uint64(covers[node])):
+            target = np.uint64(slot_of[np.uint64(payload[e, 0])])
             ahead[near] = target
             near += 1
             if spans[target, HIGH]:
@@ -228,8 +233,8 @@ def _look_at_edges(slot, edge, chain, ends, places, tops, words, low, high):
 
 @lean
 def _has(words, places, tops, slot, end):
-    at = end >> 6
-    return at < tops[slot] and (words[places[slot], at] >> np.uint64(end & 63)) & ONE != ZERO
+    at = np.uint64(end) >> _SIX
+    return at < np.uint64(tops[slot]) and (words[places[slot], at] >> (np.uint64(end) & _BITS)) & ONE != ZERO
 
 
 @lean
@@ -238,17 +243,18 @@ def _add_ends(
 ):  # fmt: skip
     """Adds to `row` the ends of new edges that the slot does not have, and what they reach."""
     while edge:
-        end = ends[edge - 1]
+        end = np.uint64(ends[edge - 1])
         if not _has(words, places, tops, slot, end):
-            if end != slot:
+            if end != np.uint64(slot):
                 place = places[end]
                 for j in range(np.uint64(tops[end])):
                     row[j] |= words[place, j]
-            row[end >> 6] |= ONE << np.uint64(end & 63)
+            row[end >> _SIX] |= ONE << (end & _BITS)
             node = firsts[slot]
             while node >= 0:
-                for e in range(starts[node] + covers[node], starts[node] + counts[node]):
-                    if slot_of[payload[e, 0]] == end:
+                begin = np.uint64(starts[node])
+                for e in range(begin + np.uint64(covers[node]), begin + np.uint64(counts[node])):
+                    if np.uint64(slot_of[np.uint64(payload[e, 0])]) == end:
                         _cover(node, e, starts, payload, covers)
                 node = nexts[node]
         edge = chain[edge - 1]
@@ -257,18 +263,21 @@ def _add_ends(
 @lean
 def _unite_band(slot, ahead, places, tops, words, low, high, row):
     """Writes to `row`, within the band, the slots ahead and what they reach."""
-    for j in range(np.uint64(low), np.uint64(high)):
+    first = np.uint64(low)
+    behind = np.uint64(high)
+    for j in range(first, behind):
         row[j] = ZERO
-    for target in ahead:
-        at = np.int64(target >> 6)
-        if low <= at < high:
-            bit = ONE << np.uint64(target & 63)
+    for i in range(np.uint64(ahead.size)):
+        target = np.uint64(ahead[i])
+        at = target >> _SIX
+        if first <= at < behind:
+            bit = ONE << (target & _BITS)
             if row[at] & bit != ZERO:
                 continue
             row[at] |= bit
-        if target != slot:
-            place = places[target]
-            for j in range(np.uint64(low), np.uint64(min(high, np.int64(tops[target])))):
+        if target != np.uint64(slot):
+            place = np.uint64(places[target])
+            for j in range(first, np.uint64(min(high, np.int64(tops[target])))):
                 row[j] |= words[place, j]
 
 
@@ -310,17 +319,20 @@ def _add_uncovered(
     slot, firsts, nexts, starts, counts, payload, covers, slot_of, places, tops, words, low, high, row
 ):  # fmt: skip
     """Adds to `row`, within the band, ends of edges that were reached in another way until now."""
+    first = np.uint64(low)
+    behind = np.uint64(high)
     node = firsts[slot]
     while node >= 0:
-        for e in range(starts[node] + covers[node], starts[node] + counts[node]):
-            target = slot_of[payload[e, 0]]
-            at = np.int64(target >> 6)
-            bit = ONE << np.uint64(target & 63)
-            if low <= at < high and row[at] & bit == ZERO:
+        begin = np.uint64(starts[node])
+        for e in range(begin + np.uint64(covers[node]), begin + np.uint64(counts[node])):
+            target = np.uint64(slot_of[np.uint64(payload[e, 0])])
+            at = target >> _SIX
+            bit = ONE << (target & _BITS)
+            if first <= at < behind and row[at] & bit == ZERO:
                 row[at] |= bit
-                if target != slot:
-                    place = places[target]
-                    for j in range(np.uint64(low), np.uint64(min(high, np.int64(tops[target])))):
+                if target != np.uint64(slot):
+                    place = np.uint64(places[target])
+                    for j in range(first, np.uint64(min(high, np.int64(tops[target])))):
                         row[j] |= words[place, j]
                 _cover(node, e, starts, payload, covers)
         node = nexts[node]

@@ -28,7 +28,7 @@ from tidelog.maintain.rule_changes import (
 )
 from tidelog.maintain.update import Update
 from tidelog.plan.lower import given_to
-from tidelog.plan.modules import closed_over_others, closed_while_bare, edges_of
+from tidelog.plan.modules import closed_over_copies, closed_over_others, closed_while_bare, edges_of
 from tidelog.plan.nodes import Version
 from tidelog.plan.planned import planned
 from tidelog.plan.update_rules import Questionnaire
@@ -135,6 +135,8 @@ class Materialization:
         other = self._with_rules_of(checked)
         if other is not None:
             with suppress(CannotClose, EvaluationError):
+                # A closure that reads the same edges as before need not be computed anew.
+                self._copy_edges(self._bare & closed_over_copies(other._plan))
                 return self._follow(other)
         other = self._moved_to(checked)
         other.materialize()
@@ -167,6 +169,7 @@ class Materialization:
     def _with_rules_of(self, checked: CheckedProgram) -> Materialization | None:
         """The same facts with another program, nothing derived by it yet; None where relations are other ones."""
         other = copy(self)
+        other._given |= closed_over_copies(self._plan)
         other._take(checked)
         known = (other._linear | other._bare) & self._plan.schemas.keys()
         given = {name for name in known if self._count_explicit(name)}

@@ -52,12 +52,18 @@ def closed_over_others(plan: Plan) -> set[str]:
 
 def closed_while_bare(plan: Plan) -> set[str]:
     """The relations with a module that reads what it closes where it is, as long as nothing is given to them."""
-    modules = [stratum.closed for stratum in plan.strata if stratum.closed is not None]
-    return {
-        module.closure.relation
-        for module in modules
-        if module.closure.edges is None and module.edges != edges_of(module.closure.relation)
-    }
+    return {relation for relation, closed in _closed_over_themselves(plan) if closed.edges != edges_of(relation)}
+
+
+def closed_over_copies(plan: Plan) -> set[str]:
+    """The relations that close over themselves and have a relation of their edges."""
+    return {relation for relation, closed in _closed_over_themselves(plan) if closed.edges == edges_of(relation)}
+
+
+def _closed_over_themselves(plan: Plan) -> Iterator[tuple[str, ClosedRelation]]:
+    for stratum in plan.strata:
+        if stratum.closed is not None and stratum.closed.closure.edges is None:
+            yield stratum.closed.closure.relation, stratum.closed
 
 
 def edges_of(relation: str) -> str:

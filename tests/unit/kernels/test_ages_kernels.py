@@ -13,10 +13,13 @@ STARTS, AGES = np.array([0, 3, 4, 9], np.int32), np.array([5, 20, 30, 50], np.in
 LITERALLY = [5, 6, 7, 20, 30, 31, 32, 33, 34, 50, 51, 52]
 
 
-def test_the_age_of_each_row_is_that_of_the_last_jump_and_the_rows_since():
-    numbers, found = np.arange(len(LITERALLY), dtype=np.int32)[::-1].copy(), np.zeros(len(LITERALLY), np.int32)
-    run_both(ages_of_rows, STARTS, AGES, numbers, found)
-    assert found.tolist() == LITERALLY[::-1]
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, len(LITERALLY) - 1), max_size=20))
+def test_the_age_of_each_row_is_that_of_the_last_jump_and_the_rows_since(numbers):
+    for asked in (numbers, sorted(numbers), list(range(len(LITERALLY)))):
+        found = np.zeros(len(asked), np.int32)
+        run_both(ages_of_rows, STARTS, AGES, np.array(asked, np.int32), found)
+        assert found.tolist() == [LITERALLY[number] for number in asked]
 
 
 @settings(max_examples=40)

@@ -10,6 +10,7 @@ import pytest
 import tidelog
 from tidelog.errors import EvaluationError, LimitError
 from tidelog.maintain import budget, update
+from tidelog.maintain.journal import Journal
 from tidelog.maintain.materialize import Run
 from tidelog.maintain.protocol import Limits, Maintenance, Strategy
 from tidelog.maintain.update import Update
@@ -277,6 +278,17 @@ def test_the_first_facts_that_are_given_to_a_closure_are_edges_too(way: Maintena
     db.undo()
     db.undo()
     assert sorted(db["p"]) == [(2, 3), (2, 4), (3, 4)]
+
+
+def test_other_rules_for_its_edges_do_not_compute_a_closure_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Journal, "close_again", lambda *_: 1 // 0)
+    db = opened(PATHS, {"e": [(1, 2), (2, 3)], "a": [(3,)]})
+    delta = db.add_rules("p(x, y) :- a(x), y = x + 1.")
+    assert sorted(delta["p"].appeared) == [(1, 4), (2, 4), (3, 4)]
+    delta = db.remove_rules("p(x, y) :- a(x), y = x + 1.")
+    assert sorted(delta["p"].vanished) == [(1, 4), (2, 4), (3, 4)]
+    db.apply(retract={"e": [(2, 3)]})
+    assert sorted(db["p"]) == [(1, 2)]
 
 
 def test_a_closure_whose_edges_cannot_be_copied_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
