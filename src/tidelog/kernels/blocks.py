@@ -3,6 +3,9 @@
 For group g: starts[g] is where its block begins in `payload`, counts[g] how many rows it has, olds[g] how many of them
 are old (not in the current delta), rooms[g] how many fit. `payload` holds the columns that are not part of the key.
 A row whose group is negative is left out. A column that is negative stands for the number of the row.
+
+Where each row is looked at, places in arrays are unsigned: then compiled code does not ask whether they count from the
+end.
 """
 
 from __future__ import annotations
@@ -109,21 +112,24 @@ def fill_blocks(groups, rows, first_row, columns, starts, counts, payload):
             group = groups[i]
             _look_ahead(groups, i, starts, counts, counts, payload)
             if group >= 0:
-                payload[starts[group] + counts[group], 0] = rows[first_row + i, column]
-                counts[group] += 1
+                place = np.uint64(starts[np.uint64(group)] + counts[np.uint64(group)])
+                payload[place, 0] = rows[np.uint64(first_row + i), np.uint64(column)]
+                counts[np.uint64(group)] += 1
         return
     for i in range(groups.size):
         group = groups[i]
         _look_ahead(groups, i, starts, counts, counts, payload)
         if group >= 0:
-            _write_row(payload, starts[group] + counts[group], rows, first_row + i, columns)
-            counts[group] += 1
+            place = starts[np.uint64(group)] + counts[np.uint64(group)]
+            _write_row(payload, place, rows, first_row + i, columns)
+            counts[np.uint64(group)] += 1
 
 
 @inlined
 def _write_row(payload, place, rows, number, columns):
     for c in range(columns.size):
-        payload[place, c] = rows[number, columns[c]] if columns[c] >= 0 else number
+        value = rows[np.uint64(number), np.uint64(columns[c])] if columns[c] >= 0 else number
+        payload[np.uint64(place), np.uint64(c)] = value
 
 
 @kernel
@@ -172,18 +178,20 @@ def probe_blocks(groups, starts, lows, highs, begins, lengths):
     while at < groups.size:
         stop = min(at + _BLOCK, groups.size)
         for i in range(at, stop):
-            if 0 <= groups[i] < starts.size:
-                prefetch(starts, groups[i])
-                prefetch(highs, groups[i])
-        for i in range(at, stop):
-            group = groups[i]
-            begins[i] = 0
-            lengths[i] = 0
+            group = groups[np.uint64(i)]
             if 0 <= group < starts.size:
-                low = lows[group] if lows.size else 0
-                begins[i] = starts[group] + low
-                lengths[i] = highs[group] - low
-                total += lengths[i]
+                prefetch(starts, group)
+                prefetch(highs, group)
+        for i in range(at, stop):
+            group, place = groups[np.uint64(i)], np.uint64(i)
+            begins[place] = 0
+            lengths[place] = 0
+            if 0 <= group < starts.size:
+                which = np.uint64(group)
+                low = lows[which] if lows.size else 0
+                begins[place] = starts[which] + low
+                lengths[place] = highs[which] - low
+                total += lengths[place]
         at = stop
     return total
 
@@ -224,7 +232,11 @@ def expand_agreeing(left, keep, keys, compared, begins, lengths, payload, column
         while place < end and filled < size:
             if _agrees(keys, row, compared, payload, place, columns):
                 for c in range(out.shape[1]):
-                    out[filled, c] = left[row, keep[c]] if keep[c] >= 0 else payload[place, take[c]]
+                    if keep[c] >= 0:
+                        value = left[np.uint64(row), np.uint64(keep[c])]
+                    else:
+                        value = payload[np.uint64(place), np.uint64(take[c])]
+                    out[np.uint64(filled), np.uint64(c)] = value
                 filled += 1
             place += 1
         offset = place - begins[row]
@@ -237,7 +249,8 @@ def expand_agreeing(left, keep, keys, compared, begins, lengths, payload, column
 @inlined
 def _agrees(keys, i, compared, payload, j, columns):
     for c in range(compared.size):
-        if keys[i, compared[c]] != payload[j, columns[c]]:
+        place = np.uint64(columns[np.uint64(c)])
+        if keys[np.uint64(i), np.uint64(compared[np.uint64(c)])] != payload[np.uint64(j), place]:
             return False
     return True
 

@@ -254,11 +254,12 @@ def _calculated(function, left, right):
 @inlined
 def _take_into_group(steps, registers, at):
     """Takes one more assignment into an aggregate; False where a sum is out of range."""
-    group = steps[at, FIRST]
-    function, total = steps[group, FIRST], steps[group, THIRD]
-    value = registers[steps[at, SECOND]]
-    held, before = registers[total], registers[total + 1]
-    registers[total + 1] = before + 1
+    group = np.uint64(steps[at, FIRST])
+    function, total = steps[group, FIRST], np.uint64(steps[group, THIRD])
+    counted = np.uint64(steps[group, THIRD] + 1)
+    value = registers[np.uint64(steps[at, SECOND])]
+    held, before = registers[total], registers[counted]
+    registers[counted] = before + 1
     if function == TOTAL:
         if not _has_value(ADD, held, value):
             return False
@@ -284,9 +285,9 @@ def _group_value(steps, registers, at):
 @inlined
 def _takes_given(steps, operands, registers, given, at):
     for i in range(steps[at, TAKEN], steps[at, COMPARED], 2):
-        registers[operands[i + 1]] = given[operands[i]]
+        registers[np.uint64(operands[np.uint64(i + 1)])] = given[np.uint64(operands[np.uint64(i)])]
     for i in range(steps[at, COMPARED], steps[at, COMPARED_END], 2):
-        if registers[operands[i + 1]] != given[operands[i]]:
+        if registers[np.uint64(operands[np.uint64(i + 1)])] != given[np.uint64(operands[np.uint64(i)])]:
             return False
     return True
 

@@ -153,7 +153,7 @@ def forget_rows(memory, relations, indexes, asked):
         stride, mask = relations[asked, STRIDE], indexes[index, MASK]
         at = relations[asked, ROWS] + relations[asked, WIDTH] + 1
         for place in range(used):
-            memory[heads + (memory[at + place * stride] & mask)] = NONE
+            memory[np.uint64(heads + (memory[np.uint64(at + place * stride)] & mask))] = NONE
     relations[asked, USED] = 0
     relations[asked, LIVING] = 0
 
@@ -240,13 +240,13 @@ def link(memory, links, head, place):
 @inlined
 def unlink(memory, links, head, place):
     """Takes a place out of a list."""
-    following, before = memory[links + 2 * place], memory[links + 2 * place + 1]
+    following, before = memory[np.uint64(links + 2 * place)], memory[np.uint64(links + 2 * place + 1)]
     if following >= 0:
-        memory[links + 2 * following + 1] = before
+        memory[np.uint64(links + 2 * following + 1)] = before
     if before >= 0:
-        memory[links + 2 * before] = following
+        memory[np.uint64(links + 2 * before)] = following
     else:
-        memory[head] = following
+        memory[np.uint64(head)] = following
 
 
 @inlined

@@ -1,4 +1,8 @@
-"""Making rows from rows: join results, selections, projections."""
+"""Making rows from rows: join results, selections, projections.
+
+Where each row is looked at, places in arrays are unsigned: then compiled code does not ask whether they count from the
+end.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +28,16 @@ def expand(left, keep, begins, lengths, payload, take, out, row, offset):
         length = min(lengths[row] - offset, size - filled)
         begin = begins[row] + offset
         for c in range(out.shape[1]):
+            column = np.uint64(c)
             if keep[c] >= 0:
                 value = left[row, keep[c]]
                 for j in range(filled, filled + length):
-                    out[j, c] = value
+                    out[np.uint64(j), column] = value
             else:
-                source = take[c]
+                source = np.uint64(take[c])
                 shift = begin - filled
                 for j in range(filled, filled + length):
-                    out[j, c] = payload[shift + j, source]
+                    out[np.uint64(j), column] = payload[np.uint64(shift + j), source]
         filled += length
         offset += length
         if offset == lengths[row]:
@@ -48,7 +53,7 @@ def compress(rows, columns, mask, out):
     for i in range(rows.shape[0]):
         if mask[i]:
             for c in range(columns.size):
-                out[filled, c] = rows[i, columns[c]]
+                out[np.uint64(filled), np.uint64(c)] = rows[np.uint64(i), np.uint64(columns[c])]
             filled += 1
     return filled
 
@@ -96,7 +101,7 @@ def project(rows, columns, out):
     """Writes the `columns` of all rows to `out`."""
     for i in range(rows.shape[0]):
         for c in range(columns.size):
-            out[i, c] = rows[i, columns[c]]
+            out[np.uint64(i), np.uint64(c)] = rows[np.uint64(i), np.uint64(columns[c])]
 
 
 @kernel
@@ -105,7 +110,7 @@ def project_some(rows, columns, out):
     for i in range(rows.shape[0]):
         for c in range(columns.size):
             if columns[c] >= 0:
-                out[i, c] = rows[i, columns[c]]
+                out[np.uint64(i), np.uint64(c)] = rows[np.uint64(i), np.uint64(columns[c])]
 
 
 @kernel
@@ -115,9 +120,10 @@ def project_changing(rows, columns, out):
     for i in range(rows.shape[0]):
         is_same = i > 0
         for c in range(columns.size):
-            value = rows[i, columns[c]]
-            out[filled, c] = value
-            is_same = is_same and value == rows[i - 1, columns[c]]
+            column = np.uint64(columns[c])
+            value = rows[np.uint64(i), column]
+            out[np.uint64(filled), np.uint64(c)] = value
+            is_same = is_same and value == rows[np.uint64(i - 1), column]
         if not is_same:
             filled += 1
     return filled

@@ -95,6 +95,20 @@ def test_rows_that_go_leave_their_places_in_all_indexes_to_those_that_come() -> 
     assert len(rows(done.came, "met")) > 40
 
 
+def test_runs_that_find_the_room_of_others_do_the_same() -> None:
+    checked = checked_program(MOVES)
+
+    def ran(facts: dict[str, list[Row]], retention: Retention | None) -> list[list[Row]]:
+        tables = {name: to_table(some, checked.schemas[name]) for name, some in facts.items()}
+        done = run_rules(checked, LocalBackend(checked.schemas), tables, retention=retention)
+        return [rows(some, name) for some in (done.came, done.went) for name in ("piece", "met")]
+
+    for count in (3, 40, 5, 90, 90, 20, 50):
+        pieces = [(name, name % 7, name % 3 - 2) for name in range(count)]
+        facts = {"piece": pieces, "end": [(9,)], "met": [(0, 200), (1, 2), (3, 200)]}
+        assert ran(facts, None) == ran(facts, Retention.COSMA)
+
+
 def test_the_history_names_the_rule_of_each_cycle() -> None:
     with tidelog.open(COUNTER) as db:
         db.insert("at", [(0,)])

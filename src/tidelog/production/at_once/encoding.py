@@ -27,6 +27,17 @@ _UNDOING = {Sign.INSERT: table.WENT, Sign.DELETE: table.CAME}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Spare:
+    """The memory and the log of a run: to get pages from the system takes a while. It began with so many `facts`, and
+    in the end relations had these `rooms`: the next run of as many facts need not move them to find out."""
+
+    memory: Table
+    log: Table
+    facts: int
+    rooms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EncodedRules:
     """Rules in the order in which they are tried, as tables (see `kernels.firing_tables`).
 
@@ -52,8 +63,8 @@ class EncodedRules:
     asking: Table
     rules: Table
     matters: Table
-    spare: list[tuple[Table, Table]] = field(default_factory=list)
-    """The memory and the log of a run that is over, for the next one: to get pages from the system takes a while."""
+    spare: list[Spare] = field(default_factory=list)
+    """What a run that is over leaves to the next one."""
 
 
 def encoded(checked: CheckedProgram) -> EncodedRules | None:

@@ -22,7 +22,7 @@ from tidelog.kernels.firing_tables import make_room, take_rows
 from tidelog.maintain.journal import Net
 from tidelog.maintain.protocol import Limits
 from tidelog.plan.nodes import Version
-from tidelog.production.at_once.encoding import EncodedRules
+from tidelog.production.at_once.encoding import EncodedRules, Spare
 from tidelog.production.at_once.logged import LoggedCycles
 from tidelog.production.at_once.words import Words, ids_of_words, word_of, words_of_ids
 from tidelog.production.ids import ids_of
@@ -86,10 +86,15 @@ class Run:
         self._state = np.zeros(table.STATE, np.int64)
         self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
         self._state[[table.MOST_STEPS, table.MORE_STEPS]] = MOST_STEPS, MORE_STEPS
+        self._counts = counts
+        spare = _spare_of(encoded)
         rooms = [_room_for(count) for count in (*counts, *[0] * encoded.acted_on)]
+        if spare.facts <= 2 * sum(counts):
+            rooms = list(map(max, rooms, spare.rooms))
         words = [room * self._words_of_place(relation) for relation, room in enumerate(rooms)]
-        memory, self._log = _spare_of(encoded)
-        self._memory = memory if memory.size > sum(words) else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64)
+        self._log = spare.log
+        is_enough = spare.memory.size > sum(words)
+        self._memory = spare.memory if is_enough else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64)
         for relation, room in enumerate(rooms):
             self._make_room(relation, room)
         for relation, schema in enumerate(encoded.relations):
@@ -132,26 +137,36 @@ class Run:
 
     def logged(self, *, is_over: bool) -> LoggedCycles:
         """What the run did so far. It does not go on after that."""
-        nets = {}
-        for relation in range(self._encoded.acted_on):
-            if self._relations[relation, table.HAVE_COME] + self._relations[relation, table.HAVE_GONE]:
-                nets[self._encoded.relations[relation].relation] = self._net(relation)
+        rooms = tuple(self._relations[:, table.ROOM].tolist())
+        nets = self._nets()
         log, fired = self._log[: self._state[table.LOGGED]].copy(), self._fired[: self.cycles].copy()
         if self._memory.size + self._log.size <= _KEPT_WORDS and not self._encoded.spare:
-            self._encoded.spare.append((self._memory, self._log))
+            self._encoded.spare.append(Spare(self._memory, self._log, sum(self._counts), rooms))
         return LoggedCycles(self._encoded, self._values, is_over, self.began, self.rows_came, nets, log, fired)
+
+    def _nets(self) -> dict[str, Net]:
+        """The facts that came and went in all. Where none went, those that came stand in the memory; after them, what
+        came and went is looked for, which needs the memory for itself."""
+        come, gone = self._relations[: self._encoded.acted_on, [table.HAVE_COME, table.HAVE_GONE]].T
+        changed = np.flatnonzero(come + gone)
+        found = {relation: self._net(relation) for relation in sorted(changed.tolist(), key=lambda at: gone[at] > 0)}
+        return {self._encoded.relations[relation].relation: found[relation] for relation in changed.tolist()}
 
     def _net(self, relation: int) -> Net:
         """The facts of a relation that came and went in all."""
         kinds, end = self._encoded.relations[relation].kinds, self._state[table.LOGGED]
         come, gone = self._relations[relation, [table.HAVE_COME, table.HAVE_GONE]].tolist()
-        if come and gone:
+        if not gone:
+            begin = int(self._relations[relation, table.ROWS]) + self._counts[relation] * len(kinds)
+            came = self._memory[begin : begin + come * len(kinds)].reshape(come, len(kinds))
+            signed = [came, came[:0]]
+        elif come:
             rows = self._net_changes(relation, come + gone)
             signed = [rows[rows[:, -1] == sign, :-1] for sign in (table.CAME, table.WENT)]
         else:
-            rows = np.empty((come + gone, len(kinds)), np.int64)
-            all_changes(self._relations, relation, self._log, end, rows)
-            signed = [rows[:come], rows[:gone]]
+            went = np.empty((gone, len(kinds)), np.int64)
+            all_changes(self._relations, relation, self._log, end, went)
+            signed = [went[:0], went]
         return Net(*(FactSet(ids_of_words(some, kinds, self._values)) for some in signed))
 
     def _net_changes(self, relation: int, most: int) -> Words:
@@ -183,11 +198,11 @@ def _room_for(rows: int) -> int:
     return 1 << (max(_LEAST_ROOM, rows) - 1).bit_length()
 
 
-def _spare_of(encoded: EncodedRules) -> tuple[Words, Words]:
-    """The memory and the log of a run that is over, or new ones; threads may ask at once."""
+def _spare_of(encoded: EncodedRules) -> Spare:
+    """What a run that is over has left, or new memory; threads may ask at once."""
     with suppress(IndexError):
         return encoded.spare.pop()
-    return np.empty(0, np.int64), np.empty(_LOG_WORDS, np.int64)
+    return Spare(np.empty(0, np.int64), np.empty(_LOG_WORDS, np.int64), 0, (0,) * len(encoded.relation_rows))
 
 
 def _longer(array: Words, used: int, size: int) -> Words:
