@@ -43,10 +43,14 @@ class PushedCode:
 
     def catch_up(self, store: Store) -> None:
         """Brings the indexes up to date that it reads, one after the other."""
+        for index in self.indexes(store):
+            index.catch_up()
+
+    def indexes(self, store: Store) -> tuple[AnyIndex, ...]:
+        """The indexes that it reads, looked for once."""
         if self._indexes is None:
             self._indexes = indexes_of(self.rule.operands, store)
-        for index in self._indexes:
-            index.catch_up()
+        return self._indexes
 
     @property
     def asks(self) -> bool:

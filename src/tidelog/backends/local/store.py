@@ -295,6 +295,8 @@ class Store:
         generation, rows, reach = self._reach.get((relation, column), (-1, 0, 0))
         if generation != stored.generation:
             rows = reach = 0
+        elif rows == stored.count:
+            return reach  # threads ask again and again
         reach = max(reach, int(stored.rows[rows : stored.count, column].max(initial=-1)) + 1)
         self._reach[relation, column] = stored.generation, stored.count, reach
         return reach

@@ -33,13 +33,13 @@ from tidelog.kernels import jit
 _WORTH_SHARING = 1 << 15
 """Rows to start from and to be derived in a round, below which one thread does the work."""
 
-_LEAST = 1 << 14
+_LEAST = 1 << 15
 """Rows to start from and to be derived in one piece: a call costs as much as some thousand."""
 
 _WORTH_DIVIDING = 32
 """Rows derived for each that several threads must read and join, from which on they do so."""
 
-_SHARE = 4
+_SHARE = 2
 """A thread takes this part of what would be its own, if the work that is left were shared out evenly."""
 
 
