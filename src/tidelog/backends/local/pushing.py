@@ -38,6 +38,8 @@ class PushedCode:
     sharing: Sharing
     chunk: int = _FEW
     fan_out: float = 1.0
+    is_known: bool = False
+    """Whether it has run, so that its fan-out was seen."""
     interned: Interned = field(default_factory=dict)
     _indexes: tuple[AnyIndex, ...] | None = None
 

@@ -42,6 +42,9 @@ _WORTH_DIVIDING = 32
 _SHARE = 2
 """A thread takes this part of what would be its own, if the work that is left were shared out evenly."""
 
+_SHARE_OF_STRANGER = 4
+"""As `_SHARE`, of the rows of a rule that nobody has seen run yet."""
+
 
 @dataclass(slots=True)
 class SharedRule:
@@ -131,7 +134,7 @@ def _push(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], workers: Se
         queue.go_on()
     for rule in rules:
         rule.derived += sum(worker.derived[id(rule)] for worker in workers if id(rule) in worker.derived)
-        rule.code.fan_out = rule.derived / max(1, rule.total)
+        rule.code.fan_out, rule.code.is_known = rule.derived / max(1, rule.total), True
         for row in dict.fromkeys(rule.failed):
             rule.in_batch(row, row + 1)
 
@@ -251,6 +254,8 @@ class _Queue:
         if self._jobs == 1 or rule.parts > 1:
             return rule.code.chunk
         fair = max(self._left / (_SHARE * self._jobs), _LEAST) / rule.work
+        if not rule.code.is_known:
+            fair = min(fair, rule.total / (_SHARE_OF_STRANGER * self._jobs))
         return max(1, min(rule.code.chunk, int(fair)))
 
     def pause(self) -> None:
