@@ -10,6 +10,7 @@ of a head are divided between the threads, and each goes through all rows for it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -91,20 +92,24 @@ class Crew:
     def push(self, rules: Sequence[SharedRule]) -> None:
         """Stages what the rules derive, and notes in each how many rows, known ones included."""
         jobs = self._team.jobs if sum(rule.total * rule.work for rule in rules) > _WORTH_SHARING else 1
-        rooms = {head: self._room(head) for head in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
+        expected: dict[str, float] = defaultdict(float)
+        for rule in rules:
+            expected[rule.evaluation.rule.head] += rule.total * rule.code.fan_out
+        rooms = {head: self._room(head, int(rows)) for head, rows in expected.items()}
         if jobs > 1:
             _divide(rules, rooms, jobs)
         _push(rules, rooms, self._workers[:jobs], self._team)
 
-    def _room(self, head: str) -> RowRoom:
-        """The room behind the rows of a relation, which a share of each worker takes from."""
+    def _room(self, head: str, expected: int) -> RowRoom:
+        """The room behind the rows of a relation, of which so many are expected, which a share of each worker takes
+        from."""
         relation = self._relations[head]
         known = self._rooms.get(head)
         if known is None or known.relation is not relation:
             known = self._rooms[head] = RowRoom(relation)
             for worker in self._workers:
                 worker.shares[head] = Share(known)
-        known.begin()
+        known.begin(expected)
         return known
 
 
@@ -119,12 +124,13 @@ def _push(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], workers: Se
     run_all = team.map if jit.is_compiled() else map
     has_ended = False
     while not has_ended:
-        for rule in rules:
-            rule.arrays = bind_shared(rule.code.rule.operands, rule.evaluation)
         for name, room in rooms.items():
-            room.open()
+            room.open(len(workers))
             for worker in workers:
                 worker.shares[name].open(len(workers))
+        # Only now: sets may have grown.
+        for rule in rules:
+            rule.arrays = bind_shared(rule.code.rule.operands, rule.evaluation)
         try:
             has_ended = all(list(run_all(work, workers)))
         finally:
