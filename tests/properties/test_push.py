@@ -60,7 +60,7 @@ def test_pushed_rows_are_those_of_the_oracle(sample: Sample) -> None:
 @given(programs(), WORTH_DIVIDING)
 def test_threads_that_push_give_the_rows_of_the_oracle(sample: Sample, worth_dividing: int) -> None:
     checked = checked_program(sample.text)
-    short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
+    short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2, _ENTRIES=0)
     with mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing), short:
         assert by_engine(checked, sample.facts, jobs=2, **PUSH.options) == by_oracle(checked, sample.facts)
 
@@ -70,7 +70,7 @@ def test_threads_that_push_into_bits_give_the_rows_of_the_oracle(sample: Sample,
     checked = checked_program(sample.text)
     at_once = mock.patch.object(PairSet, "_bits_pay", return_value=True)
     shared = mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing)
-    with shared, mock.patch.object(shares, "_STRETCH", 1), at_once:
+    with shared, mock.patch.multiple(shares, _STRETCH=1, _ENTRIES=0), at_once:
         assert by_engine(checked, sample.facts, jobs=3, **PUSH.options) == by_oracle(checked, sample.facts)
 
 
@@ -85,7 +85,7 @@ def test_ids_that_are_gathered_give_the_rows_of_the_oracle(
     checked = checked_program(GATHERING)
     is_long = mock.patch.object(pushing.StoreSurroundings, "has_long_rows", return_value=has_long_rows)
     bits_pay = mock.patch.object(PairSet, "_bits_pay", return_value=is_bits)
-    short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2)
+    short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2, _ENTRIES=0)
     shared = mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing)
     with is_long, bits_pay, short, shared:
         found = by_engine(checked, {"edge": edges}, jobs=jobs, **PUSH.options)

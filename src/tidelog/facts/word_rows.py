@@ -35,6 +35,8 @@ class WordRun:
         self._key = key
         self.keys: Keys = np.zeros(0, np.int32)
         self.keys_of_parts: list[Keys] = []
+        self.size = 0
+        """How many pairs came."""
         self.starts = np.zeros(_SMALLEST, np.int32)
         self.counts = np.zeros(_SMALLEST, np.int32)
         self.sizes = np.zeros(_SMALLEST, np.int32)
@@ -55,6 +57,7 @@ class WordRun:
         self.keys_of_parts = [self.keys] * parts
         self._rooms += [_Room() for _ in range(parts - len(self._rooms))]
         largest = largest_of_pairs(pairs)
+        self.size = pairs.shape[0]
         self.reach = int(largest[self._key]) + 1
         self._low_bits = max(6, int(largest[1 - self._key]).bit_length())
         if self.reach > self.starts.size:
@@ -147,8 +150,11 @@ class WordRows:
         self.end(run)
 
     def begin(self, run: WordRun) -> None:
-        """Is ready for the pairs of a run that has begun: each part of it is added, then it ends."""
+        """Is ready for the pairs of a run that has begun: each part of it is added, then it ends. There is room for a
+        word of each pair: what `end` has to add, no other thread helps with."""
         self._reach(run.reach)
+        if self._end + run.size > self.words.size:
+            self._make_room(self._end + run.size)
         self._places += [_Places() for _ in range(len(run.keys_of_parts) - len(self._places))]
         for places in self._places:
             places.reached = 0
@@ -169,7 +175,7 @@ class WordRows:
         """Adds what there was no room for."""
         for part, keys in enumerate(run.keys_of_parts):
             while self._places[part].reached < keys.size:
-                self._make_room()
+                self._make_room(self.words.size + 1)
                 self.add_part(run, part)
 
     def clear(self) -> None:
@@ -181,11 +187,10 @@ class WordRows:
         remove_from_words(pairs, self._key, self.starts, self.counts, self.sizes, self.words, self.bits)
 
     def _reach(self, keys: int) -> None:
-        """Makes room for so many keys."""
+        """Makes room for so many keys, and for as many again; what is never written to takes no memory."""
         if keys > self.starts.size:
-            more = np.zeros(max(keys, 2 * self.starts.size) - self.starts.size, np.int32)
             self.starts, self.counts, self.sizes, self._rooms = (
-                np.concatenate([each, more]) for each in (self.starts, self.counts, self.sizes, self._rooms)
+                _longer(each, 2 * keys) for each in (self.starts, self.counts, self.sizes, self._rooms)
             )
 
     def _lengthen(self, places: _Places) -> bool:
@@ -202,9 +207,17 @@ class WordRows:
             places.stretch *= 2
             return True
 
-    def _make_room(self) -> None:
-        """Makes the room for words several times as long; what is never written to takes no memory."""
-        size = (16 if self.words.size < _MANY_WORDS else 4) * self.words.size
+    def _make_room(self, needed: int) -> None:
+        """Makes room for so many words, several times as long as before; what is never written to takes no memory."""
+        size = self.words.size
+        while size < needed:
+            size *= 16 if size < _MANY_WORDS else 4
         words, bits = np.empty(size, np.int32), np.empty(size, np.int64)
         words[: self._end], bits[: self._end] = self.words[: self._end], self.bits[: self._end]
         self.words, self.bits = words, bits
+
+
+def _longer(array: Keys, size: int) -> Keys:
+    longer = np.zeros(size, array.dtype)
+    longer[: array.size] = array
+    return longer

@@ -21,7 +21,8 @@ look for a better one would take longer than it could gain."""
 
 
 class Ordering:
-    """Ordered rules of one run; a rule is ordered again only when a relation it reads has grown or shrunk fourfold.
+    """Ordered rules of one run; a rule is ordered again only when a relation it reads has grown or shrunk fourfold, and
+    not where that is a delta that it starts from, and that has shrunk.
 
     The same order is the same object, so that a backend can keep what it prepared for a rule. Rules are known by where
     they are in memory: so they are kept. `for_few_rows` are orders that sessions over one program share.
@@ -36,6 +37,7 @@ class Ordering:
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
         self._known_with_rows: dict[tuple[tuple[int, ...], tuple[int, ...]], list[RulePlan]] = {}
         self._orders: dict[int, list[RulePlan]] = {}
+        self._last: dict[int, tuple[tuple[int, ...], RulePlan]] = {}
         self._deltas: dict[int, tuple[str, ...]] = {}
 
     def of(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
@@ -79,9 +81,24 @@ class Ordering:
     def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
         key = (id(rule), self._sizes((rule,), statistics))
         if key not in self._known:
-            self._known[key] = self._newly_ordered(rule, key[1], statistics)
+            self._known[key] = self._still_best(rule, key[1]) or self._newly_ordered(rule, key[1], statistics)
             self._observer.rule_ordered(self._known[key])
+        self._last[key[0]] = key[1], self._known[key]
         return self._known[key]
+
+    def _still_best(self, rule: RulePlan, sizes: tuple[int, ...]) -> RulePlan | None:
+        """The last order of a rule, if it starts from a delta and only deltas have shrunk since then: all that it costs
+        shrinks along, and of any other order no more than that."""
+        before, ordered = self._last.get(id(rule), ((), rule))
+        first = next(joined_scans(ordered.node), None)
+        if not before or first is None or first.version is not Version.DELTA:
+            return None
+        reads = self._reads[(id(rule),)]
+        has_shrunk = all(
+            now == then or (version is Version.DELTA and 0 < now < then)
+            for (_, version), now, then in zip(reads, sizes, before, strict=True)
+        )
+        return ordered if has_shrunk else None
 
     def _newly_ordered(self, rule: RulePlan, sizes: tuple[int, ...], statistics: Statistics) -> RulePlan:
         node = self._ordered_node(rule, sizes, statistics)

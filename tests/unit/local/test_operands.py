@@ -7,7 +7,7 @@ import pytest
 
 from tidelog.backends.local import operands as operands_file
 from tidelog.backends.local.indexes import Index
-from tidelog.backends.local.operands import catch_up
+from tidelog.backends.local.operands import catch_up, indexes_of
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Team
 from tidelog.codegen.operands import Blocks
@@ -52,11 +52,11 @@ def test_a_long_index_is_divided_where_others_would_wait_for_it(form, short, is_
     read = [Blocks("long", (0,)), Blocks("short", (0,))]
     with tier(form):
         alone, together = store_of_pairs(200, short), store_of_pairs(200, short)
-        catch_up(read, alone)
+        catch_up(indexes_of(read, alone))
         assert set(divided) == {1}
         if not is_divided:
             read.append(Blocks("short", (1,)))
-        catch_up(read, together, Team(2))
+        catch_up(indexes_of(read, together), Team(2))
         assert (2 in divided) is is_divided
         for name in ("long", "short"):
             assert blocks_of(together.index(name, (0,))) == blocks_of(alone.index(name, (0,)))

@@ -123,7 +123,7 @@ def push_at_once(relation: Relation, pushes: list[Callable[[Share, int], int]], 
 
     with ThreadPoolExecutor(len(pushes)) as threads:
         while reached != ends:
-            room.open()
+            room.open(len(pushes))
             for share in shares:
                 share.open(len(pushes))
             list(threads.map(work, range(len(pushes))))

@@ -6,13 +6,17 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.local.backend import LocalBackend
+from tidelog.backends.local.store import Store
 from tidelog.checking import check_program
 from tidelog.language.parser import parse
+from tidelog.maintain import ordering as ordering_file
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT
+from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.lower import lower
 from tidelog.plan.nodes import RulePlan
 from tidelog.plan.optimize import optimize
+from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.planned import OrdersKept
 
 TEXT = """
@@ -22,10 +26,23 @@ TEXT = """
 both(x, z) :- one(x, y), other(y, z).
 """
 
+RECURSION = """
+.decl path(x: number, y: number)
+path(x, y) :- one(x, y).
+path(x, z) :- path(x, y), one(y, z).
+"""
+
 
 def filled(backend: LocalBackend, relation: str, begin: int, end: int) -> None:
     numbers = np.arange(begin, end)
     backend.insert(relation, pa.table({"x": numbers, "y": numbers}))
+
+
+def filled_delta(backend: LocalBackend, relation: str, begin: int, end: int) -> None:
+    store = backend.statistics()
+    assert isinstance(store, Store)
+    store.relations[relation].stage(np.repeat(np.arange(begin, end, dtype=np.int32), 2).reshape(-1, 2))
+    backend.advance([relation])
 
 
 def test_a_rule_is_the_same_plan_whenever_its_joins_come_in_the_same_order() -> None:
@@ -71,3 +88,26 @@ def test_sessions_share_orders_for_few_rows_and_find_their_own_for_many() -> Non
     assert ordered(1_000).node is ordered(1_000).node
     assert ordered(100_000).node is not ordered(100_000).node
     assert len(kept) == 1
+
+
+def test_a_rule_that_starts_from_its_delta_keeps_its_order_while_only_that_shrinks(monkeypatch) -> None:
+    plan = optimize(lower(check_program(parse(TEXT + RECURSION))))
+    stratum = next(stratum for stratum in plan.strata if stratum.relations == ("path",))
+    backend = LocalBackend({**plan.schemas, **plan.hidden})
+    ordering = Ordering(backend, SILENT)
+    filled(backend, "one", 0, 100_000)
+    filled(backend, "path", 0, 100_000)
+    looked_for = []
+    monkeypatch.setattr(ordering_file, "order_joins", lambda *given: looked_for.append(given) or order_joins(*given))
+
+    def is_ordered_anew(first: int, behind: int) -> bool:
+        filled_delta(backend, "path", first, behind)
+        looked_for.clear()
+        (ordered,) = ordering.of(stratum.rounds)
+        assert [scan.relation for scan in joined_scans(ordered.node)] == ["path", "one"]
+        return len(looked_for) > 0
+
+    assert is_ordered_anew(100_000, 101_000)
+    assert not is_ordered_anew(101_000, 101_100)
+    assert not is_ordered_anew(101_100, 101_101)
+    assert is_ordered_anew(101_101, 106_101)

@@ -167,7 +167,7 @@ class LocalBackend:
 
     def _push(self, rules: Sequence[tuple[RulePlan, PushedCode]], watch: Watch, derived: dict[int, int]) -> None:
         """Stages what rules derive by their code, and adds the number of rows to `derived`."""
-        catch_up((operand for _, code in rules for operand in code.rule.operands), self._store, self._team)
+        catch_up((index for _, code in rules for index in code.indexes(self._store)), self._team)
         shared: list[SharedRule] = []
         for rule, code in rules:
             evaluation = Evaluation(self._store, rule, survivors, watch)

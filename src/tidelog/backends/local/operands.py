@@ -57,10 +57,10 @@ Interned = dict[Kind, npt.NDArray[np.int64]]
 """How many words of each kind there are, while generated code counts them."""
 
 
-def catch_up(operands: Iterable[Operand], store: Store, team: Team | None = None) -> None:
-    """Brings the indexes up to date that the operands read; threads share the work where there is much."""
-    indexes = {id(index): index for operand in operands if (index := _index_of(operand, store)) is not None}
-    waiting = sorted(indexes.values(), key=lambda index: -index.rows_waiting)
+def catch_up(indexes: Iterable[AnyIndex], team: Team | None = None) -> None:
+    """Brings indexes up to date, some of which may be named several times; threads share the work where there is
+    much."""
+    waiting = sorted({id(index): index for index in indexes}.values(), key=lambda index: -index.rows_waiting)
     many = [index for index in waiting if index.rows_waiting >= _SOME]
     if team is None or team.jobs == 1 or sum(index.rows_waiting for index in many) < _MANY:
         many = []

@@ -38,15 +38,21 @@ class PushedCode:
     sharing: Sharing
     chunk: int = _FEW
     fan_out: float = 1.0
+    is_known: bool = False
+    """Whether it has run, so that its fan-out was seen."""
     interned: Interned = field(default_factory=dict)
     _indexes: tuple[AnyIndex, ...] | None = None
 
     def catch_up(self, store: Store) -> None:
         """Brings the indexes up to date that it reads, one after the other."""
+        for index in self.indexes(store):
+            index.catch_up()
+
+    def indexes(self, store: Store) -> tuple[AnyIndex, ...]:
+        """The indexes that it reads, looked for once."""
         if self._indexes is None:
             self._indexes = indexes_of(self.rule.operands, store)
-        for index in self._indexes:
-            index.catch_up()
+        return self._indexes
 
     @property
     def asks(self) -> bool:

@@ -21,6 +21,12 @@ from tidelog.kernels.shared_push import settle_shared_pairs
 _STRETCH = 1 << 16
 """Rows that a thread gets room for at a time. What is never written to takes no memory."""
 
+_MOST_EXPECTED = 1 << 20
+"""Rows for which there is room before they come, at most: most of what is derived may be known."""
+
+_ENTRIES = 1 << 13
+"""Entries that a set has for each of several threads at least: whenever one lacks free ones, all stop."""
+
 _LINES = 16
 """Numbers around those of a thread, so that no other thread writes to the same lines of the cache."""
 
@@ -34,15 +40,19 @@ class RowRoom:
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self._lock = Lock()
-        self.begin()
+        self.begin(0)
 
-    def begin(self) -> None:
-        """Has what is staged become rows, and knows of no more rows to come than usual."""
+    def begin(self, expected: int) -> None:
+        """Has what is staged become rows, and knows how many rows are expected to be derived. To make room for them
+        later takes longer, when more rows must move."""
         self.relation.settle()
-        self._lacking = _STRETCH
+        self._lacking = max(_STRETCH, min(expected, _MOST_EXPECTED) // 4)
 
-    def open(self) -> None:
-        """Makes room; what was written must have become rows before."""
+    def open(self, threads: int) -> None:
+        """Makes room for so many threads; what was written must have become rows before."""
+        held = self.relation.membership
+        while threads > 1 and isinstance(held, PairSet) and not held.is_bits and held.room < threads * _ENTRIES:
+            held.make_room()
         self.rows = self.relation.pushing(4 * self._lacking)
         self._next, self._end = self.relation.count, self.rows.shape[0]
 

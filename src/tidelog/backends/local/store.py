@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import expm1, sqrt
 
 import numpy as np
@@ -295,6 +296,8 @@ class Store:
         generation, rows, reach = self._reach.get((relation, column), (-1, 0, 0))
         if generation != stored.generation:
             rows = reach = 0
+        elif rows == stored.count:
+            return reach  # threads ask again and again
         reach = max(reach, int(stored.rows[rows : stored.count, column].max(initial=-1)) + 1)
         self._reach[relation, column] = stored.generation, stored.count, reach
         return reach
@@ -314,8 +317,14 @@ def different_ids(rows: Rows, column: int) -> int:
     count = rows.shape[0]
     if count <= 2 * _SAMPLE:
         return _counted(rows[:, column])
-    drawn = np.random.default_rng(count).integers(0, count, _SAMPLE)
+    drawn = (_places() * count).astype(np.int64)
     return different_in_all(_counted(rows[drawn, column]), _SAMPLE, count)
+
+
+@cache
+def _places() -> npt.NDArray[np.float64]:
+    """Where the rows of a sample lie, as parts of all rows."""
+    return np.random.default_rng(0).random(_SAMPLE)
 
 
 def _counted(ids: npt.NDArray[np.int32]) -> int:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from tidelog.backends.local.batch import MORSEL, Batch
 from tidelog.backends.local.body import Body
 from tidelog.backends.local.evaluation import Evaluation
+from tidelog.backends.local.helper import Helper
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
 
@@ -83,7 +83,7 @@ class Team:
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
-        self.threads = ThreadPoolExecutor(jobs, "tidelog") if jobs > 1 else None
+        self._helpers: list[Helper] = []
         self._habits: dict[int, Habit] = {}
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Rows, int]]:
@@ -91,28 +91,26 @@ class Team:
 
         The caller must stage them before it asks for more.
         """
-        if self.threads is None:
+        if self.jobs == 1:
             for task in tasks:
                 for rows in task.body.run(task.body.source.morsels(task.evaluation), task.evaluation):
                     yield task, rows, rows.shape[0]
             return
         work = [Progress(task, list(task.body.source.morsels(task.evaluation))) for task in tasks]
-        for each, rows, count in self._together(self.threads, work):
+        for each, rows, count in self._together(work):
             each.derived += count
             yield each.task, rows, count
 
     def map(self, work: Callable[[Given], Gained], given: Iterable[Given]) -> list[Gained]:
-        """What `work` makes of each, all of them at the same time: this thread takes the first."""
+        """What `work` makes of each of at most `jobs`, all of them at the same time: this thread takes the first."""
         first, *others = given
-        if self.threads is None or not others:
-            return [work(each) for each in (first, *others)]
-        promised = [self.threads.submit(work, each) for each in others]
+        self._helpers += [Helper() for _ in range(len(others) - len(self._helpers))]
+        promised = [helper.start(work, each) for helper, each in zip(self._helpers, others, strict=False)]
         try:
             made = work(first)
         finally:
-            for each in promised:
-                each.exception()  # it is waited for, which takes half as long as `wait` does
-        return [made, *(each.result() for each in promised)]
+            ended = [each.get() for each in promised]
+        return [made, *(each.result() for each in ended)]
 
     @property
     def parts(self) -> int:
@@ -127,14 +125,16 @@ class Team:
             for task in waiting:
                 task()
 
-        if tasks:
+        if self.jobs == 1 or len(tasks) == 1:
+            do_next(0)
+        elif tasks:
             self.map(do_next, range(min(self.jobs, len(tasks))))
 
     def forget(self) -> None:
         """Drops what is known about bodies, because they are translated anew."""
         self._habits.clear()
 
-    def _together(self, pool: ThreadPoolExecutor, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
+    def _together(self, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
         before = {id(each.task.head): each.task.head.count for each in work}
         strangers = [each for each in work if id(each.task.body) not in self._habits]
         if strangers:
@@ -143,7 +143,7 @@ class Team:
         if sum(self._known_rows(each) for each in work) < _WORTH_SHARING:
             yield from _alone(work)
         else:
-            yield from self._shared(pool, work)
+            yield from self._shared(work)
         self._learn(work, before)
 
     def _learn(self, work: list[Progress], before: dict[int, int]) -> None:
@@ -163,17 +163,18 @@ class Team:
         habit = self._habits.get(id(each.task.body))
         return sum(batch.size for batch in each.waiting) * habit.fan_out * habit.known if habit else 0.0
 
-    def _shared(self, pool: ThreadPoolExecutor, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
+    def _shared(self, work: list[Progress]) -> Iterator[tuple[Progress, Rows, int]]:
         streams = deque((each, each.task.run([piece])) for each in work for piece in self._pieces(each))
         while streams:
             window = [streams.popleft() for _ in range(min(len(streams), _WINDOW * self.jobs))]
             unfinished = []
+            takes = [Take(stream, each.task.head) for each, stream in window]
             # All of them first: nobody may add to a head while a thread still asks it.
-            results = list(pool.map(_take, (stream for _, stream in window), (each.task.head for each, _ in window)))
-            for (each, stream), (taken, is_done) in zip(window, results, strict=True):
-                for rows, count in taken:
+            self.do_all([take.run for take in takes])
+            for (each, stream), take in zip(window, takes, strict=True):
+                for rows, count in take.taken:
                     yield each, rows, count
-                if not is_done:
+                if not take.is_done:
                     unfinished.append((each, stream))
             for each, _ in window:
                 each.task.head.settle()
@@ -197,14 +198,22 @@ def _alone(work: list[Progress], morsels: int | None = None) -> Iterator[tuple[P
             yield each, rows, rows.shape[0]
 
 
-def _take(stream: Iterator[Rows], head: Relation) -> tuple[list[tuple[Rows, int]], bool]:
-    """Batches of `stream` without the rows that `head` has, and whether the stream has ended."""
-    taken: list[tuple[Rows, int]] = []
-    size = 0
-    for rows in stream:
-        new = head.membership.unknown(np.ascontiguousarray(rows))
-        taken.append((new, rows.shape[0]))
-        size += new.shape[0]
-        if size >= _MOST_NEW:
-            return taken, False
-    return taken, True
+@dataclass(slots=True)
+class Take:
+    """Batches of `stream` without the rows that `head` has, each with its size before, and whether the stream has
+    ended."""
+
+    stream: Iterator[Rows]
+    head: Relation
+    taken: list[tuple[Rows, int]] = field(default_factory=list)
+    is_done: bool = False
+
+    def run(self) -> None:
+        size = 0
+        for rows in self.stream:
+            new = self.head.membership.unknown(np.ascontiguousarray(rows))
+            self.taken.append((new, rows.shape[0]))
+            size += new.shape[0]
+            if size >= _MOST_NEW:
+                return
+        self.is_done = True

@@ -10,6 +10,7 @@ of a head are divided between the threads, and each goes through all rows for it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -33,14 +34,17 @@ from tidelog.kernels import jit
 _WORTH_SHARING = 1 << 15
 """Rows to start from and to be derived in a round, below which one thread does the work."""
 
-_LEAST = 1 << 14
+_LEAST = 1 << 15
 """Rows to start from and to be derived in one piece: a call costs as much as some thousand."""
 
 _WORTH_DIVIDING = 32
 """Rows derived for each that several threads must read and join, from which on they do so."""
 
-_SHARE = 4
+_SHARE = 2
 """A thread takes this part of what would be its own, if the work that is left were shared out evenly."""
+
+_SHARE_OF_STRANGER = 4
+"""As `_SHARE`, of the rows of a rule that nobody has seen run yet."""
 
 
 @dataclass(slots=True)
@@ -88,20 +92,24 @@ class Crew:
     def push(self, rules: Sequence[SharedRule]) -> None:
         """Stages what the rules derive, and notes in each how many rows, known ones included."""
         jobs = self._team.jobs if sum(rule.total * rule.work for rule in rules) > _WORTH_SHARING else 1
-        rooms = {head: self._room(head) for head in dict.fromkeys(rule.evaluation.rule.head for rule in rules)}
+        expected: dict[str, float] = defaultdict(float)
+        for rule in rules:
+            expected[rule.evaluation.rule.head] += rule.total * rule.code.fan_out
+        rooms = {head: self._room(head, int(rows)) for head, rows in expected.items()}
         if jobs > 1:
             _divide(rules, rooms, jobs)
         _push(rules, rooms, self._workers[:jobs], self._team)
 
-    def _room(self, head: str) -> RowRoom:
-        """The room behind the rows of a relation, which a share of each worker takes from."""
+    def _room(self, head: str, expected: int) -> RowRoom:
+        """The room behind the rows of a relation, of which so many are expected, which a share of each worker takes
+        from."""
         relation = self._relations[head]
         known = self._rooms.get(head)
         if known is None or known.relation is not relation:
             known = self._rooms[head] = RowRoom(relation)
             for worker in self._workers:
                 worker.shares[head] = Share(known)
-        known.begin()
+        known.begin(expected)
         return known
 
 
@@ -116,12 +124,13 @@ def _push(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], workers: Se
     run_all = team.map if jit.is_compiled() else map
     has_ended = False
     while not has_ended:
-        for rule in rules:
-            rule.arrays = bind_shared(rule.code.rule.operands, rule.evaluation)
         for name, room in rooms.items():
-            room.open()
+            room.open(len(workers))
             for worker in workers:
                 worker.shares[name].open(len(workers))
+        # Only now: sets may have grown.
+        for rule in rules:
+            rule.arrays = bind_shared(rule.code.rule.operands, rule.evaluation)
         try:
             has_ended = all(list(run_all(work, workers)))
         finally:
@@ -131,7 +140,7 @@ def _push(rules: Sequence[SharedRule], rooms: Mapping[str, RowRoom], workers: Se
         queue.go_on()
     for rule in rules:
         rule.derived += sum(worker.derived[id(rule)] for worker in workers if id(rule) in worker.derived)
-        rule.code.fan_out = rule.derived / max(1, rule.total)
+        rule.code.fan_out, rule.code.is_known = rule.derived / max(1, rule.total), True
         for row in dict.fromkeys(rule.failed):
             rule.in_batch(row, row + 1)
 
@@ -251,6 +260,8 @@ class _Queue:
         if self._jobs == 1 or rule.parts > 1:
             return rule.code.chunk
         fair = max(self._left / (_SHARE * self._jobs), _LEAST) / rule.work
+        if not rule.code.is_known:
+            fair = min(fair, rule.total / (_SHARE_OF_STRANGER * self._jobs))
         return max(1, min(rule.code.chunk, int(fair)))
 
     def pause(self) -> None:
