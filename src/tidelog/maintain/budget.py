@@ -42,19 +42,32 @@ class Budget:
         self.seconds -= self._effort() - self._started
 
 
+LIKE_BEFORE = 0.125
+"""The share of what was too much before that is like it: how much a fact takes along with it is a matter of luck."""
+
+
 class InVain:
-    """A try that went over its budget, until what it cost has been made up for.
+    """A try that went over its budget, after so many facts `changed` and others were put in doubt, until what it cost
+    has been made up for.
 
     The next one with as much to decide may well end better: it is the tries that must not become many.
     """
 
-    def __init__(self, facts: int, seconds: float) -> None:
-        self._facts = facts
+    def __init__(self, changed: int, doubted: int, seconds: float) -> None:
+        self._changed = changed
+        self._doubted = doubted
         self._owed = seconds
 
-    def rules_out(self, facts: int, otherwise: float) -> bool:
+    def rules_out_change(self, changed: int, otherwise: float) -> bool:
+        """As `rules_out`, where it is not known yet how many facts are in doubt."""
+        return changed >= self._changed and self._is_for_later(otherwise)
+
+    def rules_out(self, doubted: int, otherwise: float) -> bool:
         """Whether so many facts are not worth another try now, and so work of `otherwise` seconds is to be done."""
-        if facts < self._facts or self._owed <= 0:
+        return doubted >= LIKE_BEFORE * self._doubted and self._is_for_later(otherwise)
+
+    def _is_for_later(self, otherwise: float) -> bool:
+        if self._owed <= 0:
             return False
         self._owed -= LOST_ON_TRIES * otherwise
         return True

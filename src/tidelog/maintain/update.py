@@ -40,6 +40,9 @@ DOUBTFUL = 0.05
 MANY_FACTS = 1024
 """Facts from which on it pays to ask in several steps."""
 
+SOME_FACTS = 512
+"""Facts up to which a change is asked about whatever became of the last one."""
+
 
 @dataclass(slots=True)
 class Pending:
@@ -82,6 +85,7 @@ class Update:
         self._in_vain = in_vain
         self.derived_anew: frozenset[str] = frozenset()
         self._budgets: dict[int, Budget] = {}
+        self._changed: dict[int, int] = {}
 
     def apply(self, change: Mapping[str, Net], anew: Set[int] = frozenset()) -> None:
         """Makes everything true after `change` of relations that no rule derives; strata `anew` have other rules."""
@@ -125,12 +129,32 @@ class Update:
 
     def _tell_what_went(self, change: Mapping[str, Net], above: int) -> None:
         """Puts facts in doubt that a derivation is lost of. All facts that came and all that went are stored now."""
+        for number, many in self._may_lose(change, above).items():
+            self._changed[number] = self._changed.get(number, 0) + many
+            self._pending[number].must_start_over |= self._was_in_vain(number)
         for relation, net in change.items():
             for number in self._concerned(relation, above):
                 try:
                     self._tell_stratum_what_went(relation, net, number)
                 except OverBudget:
                     self._pending[number].must_start_over = True
+
+    def _may_lose(self, change: Mapping[str, Net], above: int) -> dict[int, int]:
+        """The strata from `above` on that may lose something by a change, and of how many facts that is a matter."""
+        found: dict[int, int] = {}
+        for relation, net in change.items():
+            for sign, facts in _signed(net):
+                for number in self._concerned(relation, above):
+                    if (relation, sign) in self._questions[number].lost:
+                        found[number] = found.get(number, 0) + len(facts)
+        return found
+
+    def _was_in_vain(self, number: int) -> bool:
+        """Whether it is known that so many facts have changed that asking what is lost with them is in vain."""
+        known = self._in_vain.get(number)
+        if known is None or self._changed[number] <= SOME_FACTS or self._budget(number).seconds == inf:
+            return False
+        return known.rules_out_change(self._changed[number], self._run.seconds[number + 1])
 
     def _concerned(self, relation: str, above: int) -> Iterator[int]:
         """The numbers of the strata from `above` on to which a change of `relation` matters."""
@@ -200,7 +224,7 @@ class Update:
         try:
             deleted = self._delete(questions, pending.doubted, number)
         except OverBudget:
-            self._in_vain[number] = InVain(many, self._backend.effort() - began)
+            self._in_vain[number] = InVain(self._changed.get(number, 0), many, self._backend.effort() - began)
             raise
         self._insert(questions, pending, deleted, number)
 

@@ -37,8 +37,10 @@ def test_work_that_goes_over_is_stopped_and_so_is_what_comes_after() -> None:
 
 
 def test_what_was_tried_in_vain_is_not_tried_again_until_that_is_made_up_for() -> None:
-    vain = InVain(facts=100, seconds=0.3)
-    assert not vain.rules_out(99, otherwise=2.0)
-    assert vain.rules_out(100, otherwise=2.0)
+    vain = InVain(changed=10, doubted=100, seconds=0.5)
+    assert not vain.rules_out(12, otherwise=2.0)
+    assert vain.rules_out(13, otherwise=2.0)
     assert vain.rules_out(200, otherwise=2.0)
+    assert not vain.rules_out_change(9, otherwise=2.0)
+    assert vain.rules_out_change(10, otherwise=2.0)
     assert not vain.rules_out(100, otherwise=2.0)
