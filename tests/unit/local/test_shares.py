@@ -187,7 +187,7 @@ def test_what_threads_pushed_before_an_error_is_stored() -> None:
         .decl p(x: number, y: number)
         p(x, y) :- e(x, y).
         p(x, z) :- p(x, y), e(y, z)."""
-    plan = planned(tidelog.check(tidelog.parse(text)), frozenset(), modules=False).plan
+    plan = planned(tidelog.check(tidelog.parse(text)), frozenset(), frozenset(), modules=False).plan
     (stratum,) = (each for each in plan.strata if each.rounds)
     backend = LocalBackend({**plan.schemas, **plan.hidden}, 3, Tier.PUSH)
     edges = [(number, (number * 7 + step) % 300) for number in range(300) for step in (1, 2, 5)]
