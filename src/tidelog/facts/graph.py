@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.growing import longer
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers, count_of_ids
 from tidelog.kernels.blocks import append_blocks, fill_blocks, lay_out_blocks
@@ -302,10 +303,3 @@ class Marks:
         base = self._base
         self._base += count
         return self._stamps, base
-
-
-def longer(array: npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
-    """`array` followed by zeros up to `size`."""
-    result = np.zeros(size, np.int32)
-    result[: array.size] = array
-    return result

@@ -1,9 +1,13 @@
-"""An array that grows at its end."""
+"""Arrays that grow at their end."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
+
+Number = TypeVar("Number", bound=np.generic)
 
 _SMALLEST = 16
 
@@ -44,3 +48,10 @@ class GrowingArray:
             room = np.empty(2 * size, np.int32)
             room[: self.size] = self.values
             self._room = room
+
+
+def longer(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
+    """`array` followed by zeros up to `size`; what is never written to takes no memory."""
+    result = np.zeros(size, array.dtype)
+    result[: array.size] = array
+    return result

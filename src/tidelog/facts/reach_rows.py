@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.graph import NO_NUMBERS, Adjacency, Edges, Graph, Marks, longer
+from tidelog.facts.graph import NO_NUMBERS, Adjacency, Edges, Graph, Marks
+from tidelog.facts.growing import longer
 from tidelog.facts.nodes import Numbers
 from tidelog.kernels.first_reach import first_reach_in_bits
 from tidelog.kernels.reach import (

@@ -11,6 +11,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.growing import longer
 from tidelog.facts.membership import Rows
 from tidelog.kernels.digits import sort_by_digits
 from tidelog.kernels.rows import largest_of_pairs
@@ -190,7 +191,7 @@ class WordRows:
         """Makes room for so many keys, and for as many again; what is never written to takes no memory."""
         if keys > self.starts.size:
             self.starts, self.counts, self.sizes, self._rooms = (
-                _longer(each, 2 * keys) for each in (self.starts, self.counts, self.sizes, self._rooms)
+                longer(each, 2 * keys) for each in (self.starts, self.counts, self.sizes, self._rooms)
             )
 
     def _lengthen(self, places: _Places) -> bool:
@@ -215,9 +216,3 @@ class WordRows:
         words, bits = np.empty(size, np.int32), np.empty(size, np.int64)
         words[: self._end], bits[: self._end] = self.words[: self._end], self.bits[: self._end]
         self.words, self.bits = words, bits
-
-
-def _longer(array: Keys, size: int) -> Keys:
-    longer = np.zeros(size, array.dtype)
-    longer[: array.size] = array
-    return longer

@@ -131,7 +131,9 @@ class Update:
         """Puts facts in doubt that a derivation is lost of. All facts that came and all that went are stored now."""
         for number, many in self._may_lose(change, above).items():
             self._changed[number] = self._changed.get(number, 0) + many
-            self._pending[number].must_start_over |= self._was_in_vain(number)
+            pending = self._pending[number]
+            # Being ruled out makes up for what was tried in vain: once for each change.
+            pending.must_start_over = pending.must_start_over or self._was_in_vain(number)
         for relation, net in change.items():
             for number in self._concerned(relation, above):
                 try:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.growing import longer
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
@@ -299,10 +300,10 @@ class Index:
         """Has room for so many groups in the arrays."""
         if groups > self._starts.size:
             room = max(groups, self._starts.size + self._starts.size // 2)
-            self._starts = _longer(self._starts, room)
-            counts = _longer(self._counts, room)
-            self._olds = counts if self._olds is self._counts else _longer(self._olds, room)
-            self._rooms = counts if self._rooms is self._counts else _longer(self._rooms, room)
+            self._starts = longer(self._starts, room)
+            counts = longer(self._counts, room)
+            self._olds = counts if self._olds is self._counts else longer(self._olds, room)
+            self._rooms = counts if self._rooms is self._counts else longer(self._rooms, room)
             self._counts = counts
 
     def _find_groups(self, rows: Rows, columns: npt.NDArray[np.int64]) -> Rows:
@@ -327,9 +328,3 @@ class _Part:
 def _growth(rows: int) -> int:
     """How many times as long the room for so many rows becomes."""
     return 16 if rows < _MANY else 4
-
-
-def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    longer = np.zeros(size, array.dtype)
-    longer[: array.size] = array
-    return longer
