@@ -6,7 +6,6 @@ import numpy as np
 
 from tidelog.kernels.hashing import mix
 from tidelog.kernels.jit import kernel
-from tidelog.kernels.rows import LANES
 
 EMPTY = -1
 
@@ -17,26 +16,25 @@ def intern_column(slots, values, count, words, rows, column, many, most):
 
     Returns (position reached, new count, slots, values): the last two have been moved where there was too little room.
     It stops early only where there is room for `most` words and it is full. From `many` words on it is seen whether
-    they are so near to one another that each has a place of its own: then only different ones are looked for.
+    they are so near to one another that each has a place of its own: then only new ones are looked for.
     """
-    if words.size >= many:
+    if words.size >= many and count <= words.size:
         least, greatest = extremes(words)
         if greatest - least < np.uint64(words.size - 1):  # so that some come again
-            room = np.int64(greatest - least) + 1
-            different = np.empty(room + 1, np.uint64)
-            found = np.int64(different_words(words, least, np.zeros(room, np.int32), different, rows, column))
-            if count < found:
-                # Most are new: moving the others several times would cost more.
-                room = values.size
-                while room < min(count + found, most):
-                    room *= 2
-                slots, values = moved(slots, values, count, room)
-            ids = np.empty((found, 1), np.int32)
-            reached, count, slots, values = _intern_all(slots, values, count, different[:found], ids, 0, most)
-            if reached < found:
+            reach = np.int64(greatest - least) + 1
+            ids = np.zeros(reach, np.int32)
+            note_ids(values, count, least, ids)
+            new = np.empty(reach + 1, np.uint64)
+            end = count + np.int64(new_words(words, least, count, ids, new, rows, column))
+            if end > most:
                 return 0, count, slots, values
-            rename_ids(rows, column, ids)
-            return words.size, count, slots, values
+            room = values.size
+            while room < end:
+                room *= 2
+            slots, values = moved(slots, values, count, room)
+            values[count:end] = new[: end - count]
+            enter_words(slots, values, count, end)
+            return words.size, end, slots, values
     return _intern_all(slots, values, count, words, rows, column, most)
 
 
@@ -65,7 +63,7 @@ def moved(slots, values, count, room):
     more = np.empty(room, np.uint64)
     more[:count] = values[:count]
     places = np.full(2 * room, EMPTY, np.int32)
-    rehash_words(places, more, count)
+    enter_words(places, more, 0, count)
     return places, more
 
 
@@ -99,53 +97,47 @@ def intern_words(slots, values, count, words, start, rows, column):
 
 @kernel
 def extremes(words):
-    """The least and the greatest of some words, of which there is one at least; several are compared at a time."""
-    least = np.full(LANES, words[0])
-    greatest = np.full(LANES, words[0])
-    whole = np.uint64(words.size // LANES * LANES)
-    for start in range(np.uint64(0), whole, np.uint64(LANES)):
-        for lane in range(np.uint64(LANES)):
-            least[lane] = min(least[lane], words[start + lane])
-            greatest[lane] = max(greatest[lane], words[start + lane])
-    low, high = least.min(), greatest.max()
-    for at in range(whole, np.uint64(words.size)):
-        low = min(low, words[at])
-        high = max(high, words[at])
-    return low, high
+    """The least and the greatest of some words, of which there is one at least."""
+    least = greatest = words[0]
+    for i in range(np.uint64(words.size)):
+        least = min(least, words[i])
+        greatest = max(greatest, words[i])
+    return least, greatest
 
 
 @kernel
-def different_words(words, least, seen, different, rows, column):
-    """Writes the different words to `different` in order of arrival, and to a column of `rows` which of them each is;
-    how many.
+def note_ids(values, count, least, ids):
+    """Writes the number after its id to ids[word - least] for each of the `count` words that lies there."""
+    for i in range(np.uint64(count)):
+        place = values[i] - least
+        if place < np.uint64(ids.size):
+            ids[place] = i + np.uint64(1)
 
-    `seen` are zeros, one for each word from `least` on. `different` has room for one more. Whether a word is new
-    cannot be foreseen, so nothing hangs on it.
+
+@kernel
+def new_words(words, least, count, ids, new, rows, column):
+    """Writes the id of each word to a column of `rows`, and those without one to `new` in order of arrival; how many.
+
+    ids[word - least] is the number after the id of a word, 0 if it has none; they get ids from `count` on. `new` has
+    room for one more. Whether a word is new cannot be foreseen, so nothing hangs on it.
     """
     found = np.int32(0)
     for i in range(np.uint64(words.size)):
         place = words[i] - least
-        known = seen[place]
-        different[found] = words[i]
+        known = ids[place]
+        new[found] = words[i]
         found += known == 0
-        known = known if known else found
-        seen[place] = known
+        known = known if known else np.int32(count + found)
+        ids[place] = known
         rows[i, column] = known - 1
     return found
 
 
 @kernel
-def rename_ids(rows, column, names):
-    """Writes names[id, 0] in place of each id in a column of `rows`."""
-    for i in range(np.uint64(rows.shape[0])):
-        rows[i, column] = names[np.uint64(rows[i, column]), 0]
-
-
-@kernel
-def rehash_words(slots, values, count):
-    """Fills the empty `slots` with values[:count], which are all different."""
+def enter_words(slots, values, begin, end):
+    """Fills `slots` with values[begin:end], which are all different, and different from those that are there."""
     mask = slots.size - 1
-    for i in range(count):
+    for i in range(begin, end):
         place = np.int64(mix(values[i]) >> np.uint64(32)) & mask
         while slots[place] != EMPTY:
             place = (place + 1) & mask

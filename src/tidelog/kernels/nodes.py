@@ -38,6 +38,17 @@ def _number_end(group, node, numbers, stride, count, nodes):
 
 
 @kernel
+def write_edges(rows, source, target, edges):
+    """Writes rows of one group as (0, source, target); the ends are in the columns named."""
+    first = np.uint64(source)
+    second = np.uint64(target)
+    for i in range(np.uint64(rows.shape[0])):
+        edges[i, 0] = 0
+        edges[i, 1] = rows[i, first]
+        edges[i, 2] = rows[i, second]
+
+
+@kernel
 def measure_edges(rows):
     """The greatest group and the greatest end of rows (group, source, target), -1 without any, and whether none is
     negative."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidelog.backends.protocol import Backend, Facts
-from tidelog.maintain.materialize import naming
+from tidelog.maintain.materialize import close
 from tidelog.plan.nodes import ClosedRelation, Version
 
 
@@ -55,8 +55,7 @@ class Journal:
 
     def close(self, closed: ClosedRelation, came: Facts, went: Facts) -> None:
         """Takes edges that came and went into a closure."""
-        with naming(closed):
-            appeared, vanished = self._backend.close(closed, came, went)
+        appeared, vanished = close(self._backend, closed, came, went)
         self._closures.append((closed, came, went))
         self.note(closed.closure.relation, appeared, vanished)
 

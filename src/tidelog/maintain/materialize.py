@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from time import monotonic
 
-from tidelog.backends.protocol import Backend, Derived
+from tidelog.backends.protocol import Backend, Derived, Facts
 from tidelog.facts.closure import ClosureTooLarge
 from tidelog.maintain.limits import Usage, check_limits, memory_in_use
 from tidelog.maintain.ordering import Ordering
@@ -50,11 +49,10 @@ class CannotClose(Exception):
         self.relation = relation
 
 
-@contextmanager
-def naming(closed: ClosedRelation) -> Iterator[None]:
-    """A block that closes a relation; where that takes too much room, CannotClose says which."""
+def close(backend: Backend, closed: ClosedRelation, came: Facts, went: Facts) -> tuple[Facts, Facts]:
+    """Has the backend close a relation; where that takes too much room, CannotClose says which."""
     try:
-        yield
+        return backend.close(closed, came, went)
     except ClosureTooLarge as reason:
         raise CannotClose(closed.closure.relation) from reason
 
@@ -107,8 +105,7 @@ class Run:
     def _close(self, closed: ClosedRelation) -> int:
         """Computes a closure that has no rows yet; how many it has then."""
         edges = self._backend.facts(closed.edges)
-        with naming(closed):
-            appeared, _ = self._backend.close(closed, edges, edges.none())
+        appeared, _ = close(self._backend, closed, edges, edges.none())
         if closed.is_written_out:
             self.rows += len(appeared)
         return len(appeared)
@@ -152,8 +149,7 @@ class Run:
         for module in stratum.modules:
             edges = self._backend.delta(module.edges)
             if len(edges) and module.taking is not None:
-                with naming(module):
-                    appeared, _ = self._backend.close(module, edges, edges.none())
+                appeared, _ = close(self._backend, module, edges, edges.none())
                 self._backend.mark(module.closure.relation, appeared)
                 self._backend.derive([module.taking])
         return {**delta, **self._backend.advance(closed)}

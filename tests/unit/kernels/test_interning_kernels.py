@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tidelog.kernels.interning import (
     EMPTY,
     copy_texts,
-    different_words,
+    enter_words,
     extremes,
     intern_column,
     intern_texts,
     intern_words,
+    new_words,
+    note_ids,
     rehash_texts,
-    rehash_words,
-    rename_ids,
 )
 from unit.kernels.forms import TIERS, run_both, tier
 
@@ -44,22 +44,25 @@ def test_equal_words_get_equal_ids(values):
         assert count == room
         room *= 2
         slots, table = np.full(2 * room, EMPTY, np.int32), np.concatenate([table, np.zeros_like(table)])
-        run_both(rehash_words, slots, table, count)
+        run_both(enter_words, slots, table, 0, count)
         reached, count = run_both(intern_words, slots, table, count, array, reached, ids, 1)
     assert ids[:, 1].tolist() == numbered(values)
     assert table[:count].tolist() == list(dict.fromkeys(values))
 
 
-@given(st.lists(st.integers(2**64 - 40, 2**64 - 1), min_size=1, max_size=60))
-def test_words_near_to_one_another_are_told_apart(values):
-    array, ids = np.array(values, np.uint64), np.zeros((len(values), 2), np.int32)
-    least, room = array.min(), max(values) - min(values) + 1
-    different, seen = np.zeros(min(room, len(values)) + 1, np.uint64), np.zeros(room, np.int32)
-    found = run_both(different_words, array, least, seen, different, ids, 1)
-    assert ids[:, 1].tolist() == numbered(values)
-    assert different[:found].tolist() == list(dict.fromkeys(values))
-    run_both(rename_ids, ids, 1, np.arange(found, dtype=np.int32).reshape(-1, 1) + 7)
-    assert ids[:, 1].tolist() == [7 + number for number in numbered(values)]
+near = st.integers(2**64 - 40, 2**64 - 1)
+
+
+@given(st.sets(words | near, max_size=20), st.lists(near, min_size=1, max_size=60))
+def test_words_near_to_one_another_get_ids_after_those_that_are_known(known, values):
+    table, array = np.array([*known, 0], np.uint64), np.array(values, np.uint64)
+    least, reach = array.min(), max(values) - min(values) + 1
+    noted, rows = np.zeros(reach, np.int32), np.zeros((len(values), 2), np.int32)
+    run_both(note_ids, table, len(known), least, noted)
+    new = np.zeros(reach + 1, np.uint64)
+    found = run_both(new_words, array, least, len(known), noted, new, rows, 1)
+    assert rows[:, 1].tolist() == numbered([*known, *values])[len(known) :]
+    assert [*known, *new[:found].tolist()] == list(dict.fromkeys([*known, *values]))
 
 
 @pytest.mark.parametrize("form", TIERS)

@@ -337,5 +337,8 @@ class LocalBackend:
 
     def _encoded(self, rows: pa.Table, kinds: tuple[Kind, ...]) -> Iterator[Rows]:
         """`rows` as ids, some at a time, so that what is needed in between stays small."""
+        if rows.num_rows <= _LOADED:
+            yield self._store.values.encode_rows(kinds, rows.columns, rows.num_rows)
+            return
         for batch in rows.to_batches(max_chunksize=_LOADED):
             yield self._store.values.encode_rows(kinds, batch.columns, batch.num_rows)

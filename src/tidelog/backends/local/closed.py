@@ -17,9 +17,12 @@ from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
 from tidelog.facts.transitive import TransitiveClosure
+from tidelog.kernels.nodes import write_edges
 from tidelog.plan.nodes import ClosedRelation, Version
 
 Columns = npt.NDArray[np.int64]
+
+_NO_EDGES = np.empty((0, 3), np.int32)
 
 MOST_KEPT = 1 << 24
 """Pairs of one delta that are written out for whoever still holds it when the closure changes again."""
@@ -170,10 +173,12 @@ class ClosedTable:
 
     def _numbered(self, rows: Rows) -> Rows:
         """`rows` as (group, source, target)."""
+        if not rows.shape[0]:
+            return _NO_EDGES
         numbered = np.empty((rows.shape[0], 3), np.int32)
-        numbered[:, 0] = self._groups.number(rows, self._group) if self._group.size else 0
-        for end in End:
-            numbered[:, 1 + end] = rows[:, self._ends[end]]
+        write_edges(rows, *self.ends, numbered)
+        if self._group.size:
+            numbered[:, 0] = self._groups.number(rows, self._group)
         return numbered
 
     def _find_groups(self, rows: Rows, columns: Columns) -> Rows:
