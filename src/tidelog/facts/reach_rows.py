@@ -238,7 +238,9 @@ class BitRows:
 
     def _lengthen_log(self) -> None:
         more = max(self._log.size, _LOG_OF_A_ROW * self.words.shape[0]) + 2 * self.words.shape[1]
-        self._log = np.concatenate([self._log, np.empty(more, np.uint64)])
+        log = np.empty(self._log.size + more, np.uint64)
+        log[: self._log.size] = self._log
+        self._log = log
 
     def old_rows(self, table: SlotTable, changed: Longs, old: Longs) -> tuple[Words, Numbers, Longs]:
         words = np.empty((max(1, changed.shape[0] + old.size), self.words.shape[1]), np.uint64)
