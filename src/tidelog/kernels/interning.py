@@ -9,6 +9,9 @@ from tidelog.kernels.jit import kernel
 
 EMPTY = -1
 
+_READ = 4
+"""So many known words are read in the time in which one word is looked up."""
+
 
 @kernel
 def intern_column(slots, values, count, words, rows, column, many, most):
@@ -18,7 +21,7 @@ def intern_column(slots, values, count, words, rows, column, many, most):
     It stops early only where there is room for `most` words and it is full. From `many` words on it is seen whether
     they are so near to one another that each has a place of its own: then only new ones are looked for.
     """
-    if words.size >= many and count <= words.size:
+    if words.size >= many and count <= _READ * words.size:
         least, greatest = extremes(words)
         if greatest - least < np.uint64(words.size - 1):  # so that some come again
             reach = np.int64(greatest - least) + 1
