@@ -102,6 +102,23 @@ def test_code_is_written_anew_when_what_it_was_written_for_is_no_more() -> None:
     assert "words" in second.rule.source
 
 
+def test_a_rule_by_which_a_change_is_followed_has_code_sooner() -> None:
+    text = """
+    .decl edge(x: number, y: number)
+    .decl two(x: number, z: number)
+    two(x, z) :- edge(x, y), edge(y, z).
+    """
+    noted: list[float] = []
+    with pytest.MonkeyPatch.context() as patch, tier("plain"), tidelog.open(text) as session:
+        patch.setattr(tiers.Tiers, "note", lambda _self, _rule, _seconds, patience=1.0: noted.append(patience))
+        session.insert("edge", CHAIN)
+        session.materialize()
+        assert set(noted) == {1.0}
+        noted.clear()
+        session.insert("edge", [(40, 41)])
+        assert set(noted) == {tiers.PATIENCE_WITH_CHANGES}
+
+
 def test_nothing_was_measured_without_a_profile() -> None:
     with tidelog.open(TEXT) as session, pytest.raises(tidelog.UsageError, match="profile=True"):
         session.profile()

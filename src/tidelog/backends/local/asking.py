@@ -18,7 +18,7 @@ from tidelog.backends.local.pushing import PushedCode, asking_code_of, code_of
 from tidelog.backends.local.sinks import sink_for
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
-from tidelog.backends.local.tiers import Tiers
+from tidelog.backends.local.tiers import PATIENCE_WITH_CHANGES, Tiers
 from tidelog.backends.local.translate import survivors
 from tidelog.backends.protocol import Part, Tier, Watch, unwatched
 from tidelog.codegen.operands import Asked, RowNumbers
@@ -31,10 +31,6 @@ from tidelog.plan.nodes import RulePlan
 
 _FEW_MATCHES = ((64, 2), (1024, 8))
 """Facts from which on a derivation is first looked for among so many matches of each join: one is enough."""
-
-_PATIENCE = 0.1
-"""How much of the time that a rule may take as batches a question may take before its code is compiled or loaded:
-somebody waits for the change, and the next one asks the same."""
 
 _AT_ONCE = 1 << 14
 """Facts that are asked about in one call: it cannot be watched meanwhile."""
@@ -53,9 +49,9 @@ class Questions:
     def __init__(self, store: Store, tier: Tier, bodies: Bodies) -> None:
         self._store = store
         self._bodies = bodies
-        self._askers = Tiers(store, tier, Sharing.ALONE, asking_code_of, _PATIENCE)
+        self._askers = Tiers(store, tier, Sharing.ALONE, asking_code_of)
         self._codes: dict[int, tuple[RulePlan, PushedCode | None]] = {}
-        self._finders = Tiers(store, tier, Sharing.ALONE, code_of, _PATIENCE)
+        self._finders = Tiers(store, tier, Sharing.ALONE, code_of)
         self._rooms: dict[str, Rows] = {}
 
     def catch_up(self, rules: Sequence[RulePlan]) -> None:
@@ -127,7 +123,7 @@ class Questions:
         seconds = perf_counter() - started
         for rule in rules:
             if rule.head in self._store.relations:
-                self._finders.note(rule, seconds)
+                self._finders.note(rule, seconds, PATIENCE_WITH_CHANGES)
         return {head: gathered.facts() for head, gathered in found.items()}
 
     def _gather(self, rule: RulePlan, watch: Watch, most_matches: int | None, found: dict[str, Gathering]) -> None:
@@ -170,7 +166,7 @@ class Questions:
                     self._gather(rule, watch, most, found)
                 facts = facts.minus(found[relation].facts()) if relation in found else facts
         for rule in others:
-            self._askers.note(rule, perf_counter() - started)
+            self._askers.note(rule, perf_counter() - started, PATIENCE_WITH_CHANGES)
         return facts
 
 

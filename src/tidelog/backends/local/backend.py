@@ -23,7 +23,7 @@ from tidelog.backends.local.single_join import single_join
 from tidelog.backends.local.sources import ScanSource
 from tidelog.backends.local.store import Store
 from tidelog.backends.local.team import Task, Team
-from tidelog.backends.local.tiers import Tiers
+from tidelog.backends.local.tiers import PATIENCE_WITH_CHANGES, Tiers
 from tidelog.backends.local.together import Crew, SharedRule
 from tidelog.backends.local.translate import survivors
 from tidelog.backends.protocol import Derived, Part, SingleJoin, Tier, Watch, unwatched
@@ -239,7 +239,8 @@ class LocalBackend:
             task.head.stage(rows)
             watch(rule, count)
             stopped = perf_counter()
-            self._tiers.note(rule, stopped - started)
+            patience = PATIENCE_WITH_CHANGES if task.body.starts_from_marked else 1.0
+            self._tiers.note(rule, stopped - started, patience)
             started = stopped
         return total
 

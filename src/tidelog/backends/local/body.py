@@ -43,6 +43,11 @@ class Body:
         scan = self.source.scan if isinstance(self.source, ScanSource) else None
         return scan is not None and scan.relation == relation and scan.version is Version.DELTA
 
+    @property
+    def starts_from_marked(self) -> bool:
+        """Whether it starts from marked rows: those of a change that is followed."""
+        return isinstance(self.source, ScanSource) and self.source.scan.version is Version.MARKED
+
     def copied(self) -> tuple[Scan, tuple[int, ...]] | None:
         """The scan of which every row gives a row of its own, and which columns make it; None where that is not so."""
         source, head = self.source, self.head

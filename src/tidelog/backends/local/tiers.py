@@ -25,6 +25,9 @@ WORTH_COMPILING = 0.5
 WORTH_LOADING = 0.02
 """Seconds after which code is loaded that was compiled before."""
 
+PATIENCE_WITH_CHANGES = 0.1
+"""How much of these times a plan may take that a change is followed by: somebody waits for the change, and the next one
+asks the same."""
 
 BETWEEN_LOOKS = 0.1
 """Seconds between two looks at what has been compiled meanwhile."""
@@ -47,19 +50,15 @@ class Candidate:
 
 
 class Tiers:
-    """Decides for each plan of a rule, whose code `write` gives. One other process at a time compiles it: the less
-    `patience`, the sooner."""
+    """Decides for each plan of a rule, whose code `write` gives. One other process at a time compiles it."""
 
-    def __init__(
-        self, store: Store, tier: Tier, sharing: Sharing, write: Write = code_of, patience: float = 1.0
-    ) -> None:
+    def __init__(self, store: Store, tier: Tier, sharing: Sharing, write: Write = code_of) -> None:
         self._store = store
         self._tier = tier
         self._sharing = sharing
         self._write = write
-        self._patience = patience
         self._candidates: dict[int, Candidate] = {}
-        self._spent: dict[int, float] = defaultdict(float)
+        self._spent: dict[tuple[int, float], float] = defaultdict(float)
         self._waiting: list[Candidate] = []
         self._compiling: tuple[Popen[str], list[Candidate]] | None = None
         self._renewing: set[str] = set()
@@ -80,25 +79,25 @@ class Tiers:
             candidate = self._renewed(rule, known) if known.is_ready and not known.surroundings.are_as_told() else known
         return candidate.code if candidate.is_ready and isinstance(candidate.code, PushedCode) else None
 
-    def note(self, rule: RulePlan, seconds: float) -> None:
-        """Notes that a rule has run as batches for so long."""
+    def note(self, rule: RulePlan, seconds: float, patience: float = 1.0) -> None:
+        """Notes that a rule has run as batches for so long; the less `patience`, the sooner it has code."""
         if self._tier is not Tier.AUTO or not jit.is_compiled():
             return
-        self._spent[rule.id] += seconds
-        spent = self._spent[rule.id]
-        if spent < self._patience * WORTH_LOADING:
+        self._spent[rule.id, patience] += seconds
+        spent = self._spent[rule.id, patience]
+        if spent < patience * WORTH_LOADING:
             return
         candidate = self._candidate(rule)
         if candidate.is_ready or isinstance(candidate.code, NotPushed) or candidate.is_waiting:
             return
         if spent < candidate.next_look:
             return
-        candidate.next_look = min(2 * spent, self._patience * WORTH_COMPILING)
+        candidate.next_look = min(2 * spent, patience * WORTH_COMPILING)
         pushed = candidate.code.rule
         if is_on_disk(pushed.source, pushed.forms):
             compile_here(pushed.source, pushed.forms)
             candidate.is_ready = True
-        elif spent >= self._patience * WORTH_COMPILING:
+        elif spent >= patience * WORTH_COMPILING:
             self._wait(candidate)
             self._look_after_compiler()
 
