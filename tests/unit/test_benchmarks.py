@@ -111,3 +111,10 @@ def measured(evaluation: float) -> Measurement:
 
 def result_of(workload: Workload, **runs: tuple[Measurement | Failure, ...]) -> Result:
     return Result(workload, 1, runs["tidelog"][0], runs)
+
+
+def test_memory_is_touched_and_what_it_took_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fresh-memory", "--gigabytes", "0.01"]) == 0
+    heading, _, line = capsys.readouterr().out.splitlines()
+    assert heading == "| GB | first ms / MB | again ms / MB |"
+    assert float(line.split("|")[2]) > 0 < float(line.split("|")[3])
