@@ -156,13 +156,20 @@ class Session(World):
         first, and what holds already does not begin. The change stays applied when a callback raises.
         """
         self._check_readable()
+        if self._model.is_read_only or self._model.current is not self:
+            raise UsageError(
+                "a watch begins where facts are settled: make it before or after the what-if block, "
+                "or after the change that a subscriber is told of"
+            )
+        if not isinstance(on_error, OnError):
+            raise UsageError(f"on_error must be tidelog.OnError.STOP or tidelog.OnError.CONTINUE, not {on_error!r}")
         if not callable(on_match):
             raise UsageError(f"expected a function that takes a match, found {type(on_match).__name__}")
         if not isinstance(rule, str):
             raise UsageError(f"expected the text of a rule to watch, found {type(rule).__name__}")
         text = read_watch(rule, self.program)
         self._model.materialize()
-        return self._watches.add(text, on_match, on_error, self._schema, self._model.table)
+        return self._watches.add(text, on_match, on_error, self.schemas, self._model.table)
 
     def undo(self) -> Delta:
         """What taking the last change back did. Each change after the first read is one step, that of rules too."""
@@ -208,6 +215,8 @@ class Session(World):
 
     def _carry_out(self, step: Step) -> tuple[Delta, Outcome]:
         """What `step` did, once every subscriber has heard of it; nothing, when one of them raises."""
+        if step.before is not step.after:
+            self._watches.check(step.after.schemas)
         outcome = self._model.take(step)
         delta = self._delta(step, outcome)
         told: list[Subscription] = []
