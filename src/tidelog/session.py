@@ -22,7 +22,7 @@ from tidelog.connectors.freed_memory import give_back_freed_memory
 from tidelog.connectors.protocol import PLAIN, Options, open_source
 from tidelog.connectors.python_rows import nullary
 from tidelog.errors import UsageError
-from tidelog.facts.change import Change, Outcome, joined
+from tidelog.facts.change import Change, joined
 from tidelog.language.embedded import RuleBuilder
 from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Directive, DirectiveKind, Program
@@ -208,28 +208,26 @@ class Session(World):
         self._model.check_open()
 
     def _commit(self, step: Step) -> Delta:
-        delta, outcome = self._carry_out(step)
-        self._history.add(step.done(outcome))
+        delta, done = self._carry_out(step)
+        self._history.add(done)
         self._watches.tell(delta)
         return delta
 
-    def _carry_out(self, step: Step) -> tuple[Delta, Outcome]:
-        """What `step` did, once every subscriber has heard of it; nothing, when one of them raises."""
+    def _carry_out(self, step: Step) -> tuple[Delta, Step]:
+        """What `step` did, and what was done of it, once every subscriber has heard; nothing when one raises."""
         if step.before is not step.after:
             self._watches.check(step.after.schemas)
-        outcome = self._model.take(step)
+        done, outcome = self._model.take(step)
         delta = self._delta(step, outcome)
         told: list[Subscription] = []
-        self._model.is_read_only = True
-        try:
-            self._subscriptions.tell(delta, told)
-        except BaseException as reason:
-            self._model.take_back(step.done(outcome))
-            tell_taken_back(told, delta, reason)
-            raise
-        finally:
-            self._model.is_read_only = False
-        return delta, outcome
+        with self._model.read_only():
+            try:
+                self._subscriptions.tell(delta, told)
+            except BaseException as reason:
+                self._model.take_back(done)
+                tell_taken_back(told, delta, reason)
+                raise
+        return delta, done
 
     def _load_all(self, read: list[tuple[str, pa.Table]]) -> int:
         """Adds the rows of several relations, as one change once there are answers; how many were new."""

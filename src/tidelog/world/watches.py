@@ -41,9 +41,7 @@ class WatchMatch:
 class Watch(Listener):
     """A rule that is watched, until `cancel` or the end of its `with` block."""
 
-    def __init__(
-        self, text: WatchText, on_match: OnMatch, on_error: OnError, forget: Callable[[Watch], None]
-    ) -> None:
+    def __init__(self, text: WatchText, on_match: OnMatch, on_error: OnError, forget: Callable[[Watch], None]) -> None:
         super().__init__(forget)
         self.text = text
         self.on_error = on_error
