@@ -17,9 +17,9 @@ from tidelog.activation.watcher import Match, Watcher
 from tidelog.analysis.checked import CheckedProgram, SimpleRule
 from tidelog.checking import check_program
 from tidelog.cli.evaluation import add_evaluation, at_least_one, evaluation
-from tidelog.cli.programs import STDIN, add_program, read_program
+from tidelog.cli.programs import ABOUT_ROWS, STDIN, add_program, read_checked
 from tidelog.connectors.change_text import read_change_text
-from tidelog.errors import InputError, UsageError, render
+from tidelog.errors import InputError, UsageError
 from tidelog.kernels import watch_program as join
 from tidelog.language.printer import print_constant
 from tidelog.language.syntax_tree import Atom, Constant, Negation, Rule
@@ -27,8 +27,6 @@ from tidelog.session import Session
 
 LINE = re.compile(r"\s*([+-])\s*([A-Za-z_?][A-Za-z0-9_?]*)")
 HEADINGS = ("arrivals", "effective", "begun", "ended", "dummies", "searches", "entries", "tuples", "rule")
-ABOUT_ROWS = ("D602", "D603")
-"""Warnings about relations that hold no row: here rows come as lines."""
 
 COUNTED = (join.ARRIVALS, join.EFFECTIVE, join.BEGUN, join.ENDED)
 TOUCHED = (join.RULE_SEARCHES, join.RULE_ENTRIES_READ, join.TUPLES_READ)
@@ -49,15 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.program == STDIN:
         raise UsageError("tuples are read from standard input: give the program as a file")
-    checked = check_program(read_program(arguments.program))
+    checked = read_checked(arguments.program, silent=ABOUT_ROWS)
     if checked.productions:
         raise UsageError(
             "a watch tells what tuples begin and end, it fires no production rules\n"
             "  hint: tidelog apply shows what they make of changes; in Python, db.run() fires them and db.watch tells"
         )
-    for warning in checked.warnings:
-        if warning.code not in ABOUT_ROWS:
-            print(render(warning, checked.texts), end="\n\n", file=sys.stderr)
     names = watched_relations(checked)
     direct = [name for name in names if is_decided_by_tuples(name, checked)]
     watches = {name: rules_to_watch(name, checked, name in direct) for name in names}
