@@ -34,7 +34,7 @@ from tidelog.kernels.generated import NAMESPACE
 _INDENT = "    "
 
 MOST_LOOPS, MOST_BLOCKS = 20, 90
-"""Loops, and blocks of any kind, one inside the other, that Python takes; of blocks it takes 99, and some are its own."""
+"""Loops, and blocks of any kind, one inside the other, that Python takes: of blocks 99, some of which are its own."""
 
 
 @dataclass(frozen=True, slots=True)
