@@ -12,6 +12,7 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.errors import UsageError
 from tidelog.facts.columns import column_of
 from tidelog.language.parser import parse_query
+from tidelog.language.printer import print_constant
 from tidelog.language.syntax_tree import Atom, Constant, Term, Variable, Wildcard
 from tidelog.language.words import nearest
 from tidelog.schema import Attribute, Kind, Schema, Value
@@ -99,7 +100,7 @@ def constant_value(term: Term, attribute: Attribute) -> Value:
     if spelled is None and kind is Kind.FLOAT:
         return float(value)
     if spelled is not kind and (spelled is not None or kind not in LOWEST):
-        raise UsageError(f"column '{attribute.name}' holds a {kind.value}, the query gives {value!r}")
+        raise UsageError(f"column '{attribute.name}' holds a {kind.value}, the query gives {print_constant(term)}")
     if kind in LOWEST and not LOWEST[kind] <= int(value) <= HIGHEST[kind]:
         raise UsageError(f"{value} is no {kind.value} (column '{attribute.name}')")
     return value

@@ -22,7 +22,7 @@ from tidelog.connectors.freed_memory import give_back_freed_memory
 from tidelog.connectors.protocol import PLAIN, Options, open_source
 from tidelog.connectors.python_rows import nullary
 from tidelog.errors import UsageError
-from tidelog.facts.change import Change, Outcome, joined
+from tidelog.facts.change import Change, joined
 from tidelog.language.embedded import RuleBuilder
 from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Directive, DirectiveKind, Program
@@ -156,13 +156,20 @@ class Session(World):
         first, and what holds already does not begin. The change stays applied when a callback raises.
         """
         self._check_readable()
+        if self._model.is_read_only or self._model.current is not self:
+            raise UsageError(
+                "a watch begins where facts are settled: make it before or after the what-if block, "
+                "or after the change that a subscriber is told of"
+            )
+        if not isinstance(on_error, OnError):
+            raise UsageError(f"on_error must be tidelog.OnError.STOP or tidelog.OnError.CONTINUE, not {on_error!r}")
         if not callable(on_match):
             raise UsageError(f"expected a function that takes a match, found {type(on_match).__name__}")
         if not isinstance(rule, str):
             raise UsageError(f"expected the text of a rule to watch, found {type(rule).__name__}")
         text = read_watch(rule, self.program)
         self._model.materialize()
-        return self._watches.add(text, on_match, on_error, self._schema, self._model.table)
+        return self._watches.add(text, on_match, on_error, self.schemas, self._model.table)
 
     def undo(self) -> Delta:
         """What taking the last change back did. Each change after the first read is one step, that of rules too."""
@@ -201,26 +208,26 @@ class Session(World):
         self._model.check_open()
 
     def _commit(self, step: Step) -> Delta:
-        delta, outcome = self._carry_out(step)
-        self._history.add(step.done(outcome))
+        delta, done = self._carry_out(step)
+        self._history.add(done)
         self._watches.tell(delta)
         return delta
 
-    def _carry_out(self, step: Step) -> tuple[Delta, Outcome]:
-        """What `step` did, once every subscriber has heard of it; nothing, when one of them raises."""
-        outcome = self._model.take(step)
+    def _carry_out(self, step: Step) -> tuple[Delta, Step]:
+        """What `step` did, and what was done of it, once every subscriber has heard; nothing when one raises."""
+        if step.before is not step.after:
+            self._watches.check(step.after.schemas)
+        done, outcome = self._model.take(step)
         delta = self._delta(step, outcome)
         told: list[Subscription] = []
-        self._model.is_read_only = True
-        try:
-            self._subscriptions.tell(delta, told)
-        except BaseException as reason:
-            self._model.take_back(step.done(outcome))
-            tell_taken_back(told, delta, reason)
-            raise
-        finally:
-            self._model.is_read_only = False
-        return delta, outcome
+        with self._model.read_only():
+            try:
+                self._subscriptions.tell(delta, told)
+            except BaseException as reason:
+                self._model.take_back(done)
+                tell_taken_back(told, delta, reason)
+                raise
+        return delta, done
 
     def _load_all(self, read: list[tuple[str, pa.Table]]) -> int:
         """Adds the rows of several relations, as one change once there are answers; how many were new."""

@@ -270,3 +270,8 @@ def test_counting_rows_makes_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tidelog.backends.local.backend.LocalBackend.table", None)
         assert len(db["a"]) == 2
         db.write_outputs()
+
+
+def test_a_question_with_a_constant_of_another_kind_says_it_as_it_was_written() -> None:
+    with tidelog.open(".decl n(x: number)") as db, pytest.raises(tidelog.UsageError, match="the query gives 1u"):
+        db.query("n(1u)")

@@ -240,3 +240,23 @@ def test_a_watch_wants_the_text_of_a_rule() -> None:
         pytest.raises(tidelog.UsageError, match="text of a rule to watch, found int"),
     ):
         db.watch(5, on_match=print)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ", ".join(f"edge(x{at}, x{at + 1})" for at in range(24)),
+        "edge(x0, x24), " + ", ".join(f"x0 != {at}" for at in range(100, 200)),
+    ],
+    ids=["joins", "conditions"],
+)
+def test_a_rule_too_long_for_code_of_its_own_is_followed_all_the_same(body: str) -> None:
+    text = f".decl edge(a: number, b: number) .decl path(a: number, b: number)\npath(x0, x24) :- {body}."
+    with tidelog.open(text, tier=tidelog.Tier.PUSH, profile=True) as db:
+        db.insert("edge", [(1, 2), (2, 1)])
+        there = sorted(db["path"])
+        db.apply(retract={"edge": [(2, 1)]})
+        db.apply(insert={"edge": [(2, 1)]})
+        assert sorted(db["path"]) == there
+        assert there
+        assert "one inside the other" in str(db.profile()[0].why_not_pushed)

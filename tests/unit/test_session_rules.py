@@ -157,3 +157,25 @@ def test_a_relation_may_come_back_with_other_columns(db: tidelog.Session) -> Non
     assert "other" not in db
     db.add_rules('.decl other(x: symbol, y: symbol) other("a", "b").')
     assert db["other"].rows() == [("a", "b")]
+
+
+def test_production_rules_go_with_their_names_and_priorities() -> None:
+    text = """.production set
+.decl p(x: number) .decl q(x: number)
+p(1).
++q(x) :- p(x). [name copy, priority 2]
+-p(x) :- q(x). [name cut, after copy]
++q(7).
+"""
+    with tidelog.open(text) as db:
+        with pytest.raises(tidelog.UsageError, match=r"there is: \+q\(x\) :- p\(x\)\. \[name copy, priority 2\]"):
+            db.remove_rules("+q(x) :- p(x).")
+        with pytest.raises(tidelog.ProgramError, match="no rule is called 'copy'"):
+            db.remove_rules("+q(x) :- p(x). [name copy, priority 2]")
+        db.remove_rules("-p(x) :- q(x). [name cut, after copy]\n+q(x) :- p(x). [name copy, priority 2]\n+q(7).")
+        db.run()
+        assert (list(db["p"]), list(db["q"])) == ([(1,)], [])
+        db.undo()
+        db.undo()
+        db.run()
+        assert (list(db["p"]), sorted(db["q"])) == ([], [(1,), (7,)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tidelog.activation.watch_rule import WatchRule, cannot_watch, watch_rule
@@ -14,7 +14,9 @@ from tidelog.language.syntax_tree import (
     Atom,
     AttributeDeclaration,
     Constant,
+    Disjunction,
     Item,
+    Literal,
     Negation,
     Program,
     RelationDeclaration,
@@ -41,7 +43,7 @@ def read_watch(text: str, checked: CheckedProgram) -> WatchText:
     """The rules of `text`; ProgramError says what is wrong with them, or what no arriving tuple can decide."""
     program = parse(text, file=WATCH)
     rules = tuple(replace(rule, id=_FIRST_ID + at) for at, rule in enumerate(program.rules))
-    _check_form(program, rules)
+    _check_form(program, rules, checked)
     declared = tuple(_declared(checked.program))
     head = rules[0].heads[0]
     if head.relation not in checked.schemas:
@@ -59,14 +61,47 @@ def watchable(rules: list[SimpleRule], texts: Mapping[str, str]) -> tuple[WatchR
     return tuple(found for rule in rules if (found := watch_rule(rule)) is not None)
 
 
-def _check_form(program: Program, rules: tuple[Rule, ...]) -> None:
-    others = [item for item in program.items if not isinstance(item, Rule)]
-    heads = {head.relation for rule in rules for head in rule.heads}
-    if others or len(heads) != 1 or not all(rule.body for rule in rules):
+def _check_form(program: Program, rules: tuple[Rule, ...], checked: CheckedProgram) -> None:
+    if any(not isinstance(item, Rule) for item in program.items) or not any(rule.body for rule in rules):
         raise UsageError(
             'expected a rule to watch, or several for the same head, such as "alert(p) :- near(p, d), uses(p, d)."; '
             "declare relations and give facts to the program itself"
         )
+    findings = [finding for rule in rules for finding in _no_watch(rule, rules[0].heads[0].relation, checked)]
+    if findings:
+        raise ProgramError(findings, dict((*checked.program.texts, *program.texts)))
+
+
+def _no_watch(rule: Rule, head: str, checked: CheckedProgram) -> Iterator[Diagnostic]:
+    """What keeps `rule` from being one of a watch of `head`, as far as its form says."""
+    if not rule.body:
+        yield Diagnostic("D804", "a watch has rules, this is a fact", rule.span, "give facts to the program itself")
+    if rule.signs:
+        hint = f"watch what the body says, {head}(…) :- …, and let the program's own rules act"
+        yield Diagnostic("D804", "a watch rule only tells: its head has no sign", rule.span, hint)
+    for other in rule.heads:
+        if other.relation != head:
+            hint = "make a watch for each head; they share their index"
+            yield Diagnostic("D804", f"a watch has one head, '{head}', and this is another", other.span, hint)
+    if head not in checked.schemas:
+        for atom in _atoms(rule.body):
+            if atom.relation == head:
+                message = f"a watch rule cannot read '{head}', the head that it gives itself"
+                hint = f"put the recursive rules into the program and watch {head}"
+                yield Diagnostic("D804", message, atom.span, hint)
+
+
+def _atoms(literals: Iterable[Literal]) -> Iterator[Atom]:
+    """The atoms of a body, negated ones and those of alternatives too; what aggregates read is refused anyway."""
+    for literal in literals:
+        match literal:
+            case Atom():
+                yield literal
+            case Negation(atom):
+                yield from _atoms((atom,))
+            case Disjunction(alternatives):
+                for alternative in alternatives:
+                    yield from _atoms(alternative)
 
 
 def _declared(program: Program) -> Iterator[Item]:

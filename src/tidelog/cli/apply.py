@@ -12,7 +12,7 @@ from pathlib import Path
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.checking import check_outputs
 from tidelog.cli.evaluation import add_evaluation, evaluation
-from tidelog.cli.programs import STDIN, add_program, read_runnable
+from tidelog.cli.programs import ABOUT_ROWS, STDIN, add_program, read_runnable
 from tidelog.connectors.change_files import ChangeFormat, ChangeOptions, read_change, read_change_file
 from tidelog.connectors.change_text import change_lines
 from tidelog.errors import UsageError
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    checked = read_runnable(arguments.program)
+    checked = read_runnable(arguments.program, silent=ABOUT_ROWS)
     check_outputs(checked, Path(arguments.output))
     changes = [(name, read(name, checked, arguments)) for name in named(checked, arguments)]
     with evaluation(checked, arguments) as session:

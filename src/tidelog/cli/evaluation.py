@@ -12,7 +12,7 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Tier
 from tidelog.cli.progress import show_progress
 from tidelog.maintain.protocol import Limits, Observer
-from tidelog.production.semantics import OnFiring
+from tidelog.production.firing import OnFiring
 from tidelog.session import Session, open_session
 
 SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

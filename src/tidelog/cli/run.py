@@ -12,8 +12,6 @@ from tidelog.cli.evaluation import add_evaluation, evaluation
 from tidelog.cli.profile import print_profile
 from tidelog.cli.programs import add_program, read_runnable
 from tidelog.codegen.pushed_relations import without_intermediates
-from tidelog.production.report import print_firing
-from tidelog.production.semantics import Firing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(checked, Path(arguments.output))  # said now, not after an hour of work
     if Tier(arguments.tier) is not Tier.VECTORISED:
         checked = without_intermediates(checked)
-    with evaluation(checked, arguments, print_trace if arguments.trace else None) as session:
+    with evaluation(checked, arguments, print if arguments.trace else None) as session:
         session.write_outputs(arguments.output)
         if arguments.profile:
             print(print_profile(session.profile()), file=sys.stderr)
     return 0
-
-
-def print_trace(firing: Firing) -> None:
-    print("\n".join(print_firing(firing)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
@@ -17,9 +17,9 @@ from tidelog.activation.watcher import Match, Watcher
 from tidelog.analysis.checked import CheckedProgram, SimpleRule
 from tidelog.checking import check_program
 from tidelog.cli.evaluation import add_evaluation, at_least_one, evaluation
-from tidelog.cli.programs import STDIN, add_program, read_program
+from tidelog.cli.programs import ABOUT_ROWS, STDIN, add_program, read_checked
 from tidelog.connectors.change_text import read_change_text
-from tidelog.errors import InputError, UsageError, render
+from tidelog.errors import InputError, UsageError
 from tidelog.kernels import watch_program as join
 from tidelog.language.printer import print_constant
 from tidelog.language.syntax_tree import Atom, Constant, Negation, Rule
@@ -27,8 +27,6 @@ from tidelog.session import Session
 
 LINE = re.compile(r"\s*([+-])\s*([A-Za-z_?][A-Za-z0-9_?]*)")
 HEADINGS = ("arrivals", "effective", "begun", "ended", "dummies", "searches", "entries", "tuples", "rule")
-ABOUT_ROWS = ("D602", "D603")
-"""Warnings about relations that hold no row: here rows come as lines."""
 
 COUNTED = (join.ARRIVALS, join.EFFECTIVE, join.BEGUN, join.ENDED)
 TOUCHED = (join.RULE_SEARCHES, join.RULE_ENTRIES_READ, join.TUPLES_READ)
@@ -49,12 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.program == STDIN:
         raise UsageError("tuples are read from standard input: give the program as a file")
-    checked = check_program(read_program(arguments.program))
-    for warning in checked.warnings:
-        if warning.code not in ABOUT_ROWS:
-            print(render(warning, checked.texts), end="\n\n", file=sys.stderr)
-    watches = {name: rules_to_watch(name, checked) for name in watched_relations(checked)}
-    direct = [name for name, found in watches.items() if all(name not in rule.relations for rule in found)]
+    checked = read_checked(arguments.program, silent=ABOUT_ROWS)
+    if checked.productions:
+        raise UsageError(
+            "a watch tells what tuples begin and end, it fires no production rules\n"
+            "  hint: tidelog apply shows what they make of changes; in Python, db.run() fires them and db.watch tells"
+        )
+    names = watched_relations(checked)
+    direct = [name for name in names if is_decided_by_tuples(name, checked)]
+    watches = {name: rules_to_watch(name, checked, name in direct) for name in names}
     rest = without_rules_of(checked, direct)
     with evaluation(rest, arguments) as session:
         stream = Stream(Watcher(), tuple(watches), session, derives=bool(rules_of(rest)))
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         for number, lines in numbered_batches(arguments.batch):
             stream.take(lines, number)
     if arguments.stats:
-        show_statistics(stream.watcher)
+        show_statistics(stream.watcher, direct)
     return 0
 
 
@@ -80,14 +81,26 @@ def watched_relations(checked: CheckedProgram) -> list[str]:
     return sorted(found)
 
 
-def rules_to_watch(name: str, checked: CheckedProgram) -> tuple[WatchRule, ...]:
-    """The rules of a relation, when tuples can decide them; else a rule that watches the relation as it is derived."""
-    rules = [rule for rule in rules_of(checked) if rule.head.relation == name]
+def is_decided_by_tuples(name: str, checked: CheckedProgram) -> bool:
+    """Whether nothing but the rules of a relation has to do with it, and arriving tuples decide all of them."""
     elsewhere = {read for rule in rules_of(checked) for read in relations_read(rule)}
-    if name not in elsewhere and not any(finding for rule in rules for finding in cannot_watch(rule)):
-        return watchable(rules, checked.texts)
+    heads = [{head.relation for head in rule.heads} for rule in checked.program.rules if rule.body]
+    return (
+        name not in elsewhere
+        and all(each == {name} for each in heads if name in each)
+        and not any(finding for rule in rules_of_relation(name, checked) for finding in cannot_watch(rule))
+    )
+
+
+def rules_to_watch(name: str, checked: CheckedProgram, directly: bool) -> tuple[WatchRule, ...]:
+    """What to watch of a relation: its rows as the session has them or, `directly`, its rules and the rows given."""
     columns = ", ".join(f"v{at}" for at in range(checked.schemas[name].arity))
-    return read_watch(f"{name}({columns}) :- {name}({columns}).", checked).rules
+    rows = read_watch(f"{name}({columns}) :- {name}({columns}).", checked).rules
+    return (*watchable(rules_of_relation(name, checked), checked.texts), *rows) if directly else rows
+
+
+def rules_of_relation(name: str, checked: CheckedProgram) -> list[SimpleRule]:
+    return [rule for rule in rules_of(checked) if rule.head.relation == name]
 
 
 def rules_of(checked: CheckedProgram) -> list[SimpleRule]:
@@ -163,11 +176,16 @@ def sign_and_relation(line: str) -> tuple[str, ...]:
     return found.groups() if found else ()
 
 
-def show_statistics(watcher: Watcher) -> None:
-    """Prints what was counted for each rule, and for the data indexes that all of them share."""
+def show_statistics(watcher: Watcher, direct: Sequence[str]) -> None:
+    """Prints what was counted for each rule, and for the data indexes that all of them share.
+
+    That rows of a relation are given whose rules are watched directly is shown where there were some.
+    """
     print("\t".join(HEADINGS))
     for number, rule in enumerate(watcher.index.rules):
         counts = watcher.index.statistics[number]
+        if rule.head in direct and rule.head in rule.relations and not counts[join.ARRIVALS]:
+            continue
         dummies = count_dummies(watcher.index, number, watcher.codes)
         figures = [*counts[list(COUNTED)], dummies, *counts[list(TOUCHED)]]
         print("\t".join([*map(str, figures), rule.text]))

@@ -57,6 +57,8 @@ class _Asking:
         for number, part in enumerate(self._parts[1:], start=1):
             self._part(part, self._parts[number + 1 :])
         writer.line(f"{answered}[row] = 1")
+        if too_deep := writer.too_deep:
+            raise Unsayable(too_deep)
         names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
         heading = f"def push({', '.join([*names, 'begin', 'end'])}):"
         source = "\n".join([heading, *writer.lines, "    return end", ""])

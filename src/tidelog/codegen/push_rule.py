@@ -90,6 +90,8 @@ class _Generator:
 
     def _finished(self, start: RowsOf | RunsOf | ChangedKeys, *, keeps_first: bool) -> PushedRule:
         writer = self._writer
+        if too_deep := writer.too_deep:
+            raise Unsayable(too_deep)
         names = [name for operand, stem in writer.operands.items() for name in parameters(operand, stem)]
         names += ["begin", "end", *self._division.parameters]
         heading = [f"def push({', '.join(names)}):", f"    {_as_text(self._rule)!r}"]

@@ -33,6 +33,9 @@ from tidelog.kernels.generated import NAMESPACE
 
 _INDENT = "    "
 
+MOST_LOOPS, MOST_BLOCKS = 20, 90
+"""Loops, and blocks of any kind, one inside the other, that Python takes: of blocks 99, some of which are its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -80,6 +83,22 @@ class Writer:
     def insert(self, text: str, place: Place) -> None:
         """A line where another one was to stand."""
         self.lines.insert(place.number, _INDENT * place.depth + text)
+
+    @property
+    def too_deep(self) -> str | None:
+        """What is too much for Python about the text, if anything."""
+        loops: list[int] = []
+        for line in self.lines:
+            depth = (len(line) - len(line.lstrip())) // len(_INDENT)
+            while loops and loops[-1] >= depth:
+                loops.pop()
+            if line.lstrip().startswith(("for ", "while ")):
+                loops.append(depth)
+            if len(loops) > MOST_LOOPS:
+                return f"more than {MOST_LOOPS} loops one inside the other"
+            if depth > MOST_BLOCKS:
+                return f"more than {MOST_BLOCKS} conditions one inside the other"
+        return None
 
     def call(self, kernel: str, *arguments: str) -> str:
         """The text of a call."""

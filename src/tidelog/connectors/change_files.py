@@ -108,7 +108,7 @@ def _schema_with_operation(file: str, checked: CheckedProgram, options: ChangeOp
         near = nearest(relation, checked.schemas)
         hint = f"did you mean '{near}'?" if near else f"there are: {', '.join(checked.schemas)}"
         known = f"no relation '{relation}'; {hint}" if relation else "it does not say which relation its rows are of"
-        raise UsageError(f"{file}: {known} A change file is named after its relation, or --relation names it")
+        raise UsageError(f"{file}: {known}\n  hint: a file of rows is named after its relation, or --relation says it")
     schema = checked.schemas[relation]
     if operation in schema.names:
         raise UsageError(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import inf
 
 import pyarrow as pa
 
@@ -19,9 +21,19 @@ from tidelog.language.parse_clauses import parse_atom
 from tidelog.language.parser import collection_paused
 from tidelog.language.preprocessor import preprocess
 from tidelog.language.printer import print_constant
-from tidelog.language.syntax_tree import Atom, Constant, Program, RelationDeclaration, Rule, TypeDeclaration
+from tidelog.language.syntax_tree import (
+    Atom,
+    Call,
+    Constant,
+    Program,
+    RelationDeclaration,
+    Rule,
+    Term,
+    TypeDeclaration,
+    Variable,
+)
 from tidelog.plan.lower import fact_of
-from tidelog.schema import Row, Schema
+from tidelog.schema import Kind, Row, Schema
 
 SIGNS = ("+", "-")
 
@@ -29,7 +41,8 @@ SIGNS = ("+", "-")
 def read_change_text(text: str, file: str, checked: CheckedProgram) -> Change:
     """The change that `text` asks for; InputError names line and column of everything that is wrong in it.
 
-    Facts are read as in a program: strings with escapes, numbers in every spelling, expressions of constants.
+    Facts are read as in a program: strings with escapes, numbers in every spelling, expressions of constants. Beside
+    that, `inf` is a float, which a program cannot spell.
     """
     with collection_paused():
         signed = _parsed(text, file)
@@ -81,12 +94,28 @@ def _signed_fact(cursor: Cursor) -> tuple[str, Atom]:
         hint = "write +edge(1, 2). to insert it, -edge(1, 2). to retract it"
         raise cursor.failure("D100", message, cursor.token.span, hint)
     sign = cursor.advance().kind
-    atom = parse_atom(cursor)
+    atom = _with_infinities(parse_atom(cursor))
     if cursor.token.kind in (*SIGNS, END):
         cursor.report("D101", "missing '.' at the end of this fact", cursor.previous.end_span, "end each fact with '.'")
     else:
         cursor.expect(".", "'.'", "a change file has facts only: end each with '.'")
     return sign, atom
+
+
+def _with_infinities(atom: Atom) -> Atom:
+    """`atom` with `inf` and `-inf` as the values they name."""
+    arguments = tuple(_infinity(term) or term for term in atom.arguments)
+    return atom if arguments == atom.arguments else replace(atom, arguments=arguments)
+
+
+def _infinity(term: Term) -> Constant | None:
+    match term:
+        case Variable("inf"):
+            return Constant(inf, Kind.FLOAT, term.span)
+        case Call("neg", (Variable("inf"),)):
+            return Constant(-inf, Kind.FLOAT, term.span)
+        case _:
+            return None
 
 
 def _skip_fact(cursor: Cursor, start: int) -> None:

@@ -78,8 +78,8 @@ class Engine:
         """Brings a change about, all of it or, when it raises, nothing."""
         change = self._net(Change(self._all_own(inserted), self._all_own(retracted)))
         step = Step(self.checked, self.checked, change)
-        outcome = self._model.take(step)
-        return Taken(outcome, self._counts(change, outcome), step.done(outcome))
+        done, outcome = self._model.take(step)
+        return Taken(outcome, self._counts(change, outcome), done)
 
     def take_back(self, taken: Taken) -> None:
         """Undoes the last change."""

@@ -32,13 +32,14 @@ from tidelog.production.at_once.encoding import encoded
 from tidelog.production.at_once.logged import LoggedCycles
 from tidelog.production.at_once.run import run_at_once
 from tidelog.production.chain_notes import ChainNotes
+from tidelog.production.firing import Fired, Firing, OnFiring
 from tidelog.production.ids import ids_of
 from tidelog.production.network.network import Network
 from tidelog.production.prepared import Prepared, prepared
 from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.rule_plans import Match, RuleMatches
-from tidelog.production.semantics import Fired, Firing, OnFiring, Result, net_effect
+from tidelog.production.semantics import Result, net_effect
 
 
 def run_rules(

@@ -1,18 +1,15 @@
-"""Firings as a person reads them, and the errors of runs that do not end."""
+"""The errors of production rules that do not come to an end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidelog.analysis.checked import ProductionRule
-from tidelog.backends.protocol import OwnRows
 from tidelog.errors import LimitError, OscillationError
-from tidelog.language.printer import print_literal, print_string
 from tidelog.maintain.limits import memory_in_use, readable
 from tidelog.maintain.protocol import Limits
-from tidelog.production.semantics import Firing, Switch
-from tidelog.schema import Value
+from tidelog.production.firing import Firing, changes
 
 SHOWN = 8
 """Firings, and facts of each, that an error shows."""
@@ -64,52 +61,3 @@ def oscillation(cycle: int, turn: Sequence[Firing]) -> OscillationError:
 def place(rule: ProductionRule) -> str:
     """A rule by its place and text."""
     return f"{rule.span.file}:{rule.span.line}: {' '.join(rule.text.split())}"
-
-
-def print_firing(firing: Firing) -> Iterator[str]:
-    """The lines that tell of a firing: rules, the instances they fired for, what went and what came.
-
-    Before it, what the costs of the tries that led to it have overturned about what is retained.
-    """
-    yield from map(print_switch, firing.switches)
-    for fired in firing.fired:
-        rows = [row for table in fired.instances for row in bindings(table)]
-        yield f"cycle {firing.cycle}: {fired.rule.name} ({fired.rule.span.file}:{fired.rule.span.line})"
-        yield from (f"  for {row}" for row in rows if row)
-    yield from (f"  {fact}" for fact in changes(firing))
-
-
-def print_switch(switch: Switch) -> str:
-    """The line that tells that a rule is tried otherwise from now on."""
-    joins = " and of ".join(", ".join(map(print_literal, each.body)) for each in switch.retained)
-    how = f"retains the join of {joins}" if joins else "retains no join"
-    costs = f"{switch.after * 1000:.2f} ms a try instead of {switch.before * 1000:.2f} ms"
-    return f"from now on {switch.rule.name} {how}: {costs}"
-
-
-def bindings(table: OwnRows) -> Iterator[str]:
-    """Each instance as `x = 3, y = 2`."""
-    for row in _rows(table):
-        yield ", ".join(f"{name} = {_shown(value)}" for name, value in zip(table.column_names, row, strict=True))
-
-
-def changes(firing: Firing) -> Iterator[str]:
-    """What a firing changed: `-closed(3)`, `+open(3)`."""
-    for sign, tables in (("-", firing.went), ("+", firing.came)):
-        yield from (sign + fact for fact in facts(tables))
-
-
-def facts(tables: Mapping[str, OwnRows]) -> Iterator[str]:
-    for relation, table in tables.items():
-        yield from (f"{relation}({', '.join(map(_shown, row))})" for row in _rows(table))
-
-
-def _rows(table: OwnRows) -> list[tuple[Value, ...]]:
-    """The rows of an Arrow table, in order."""
-    if not table.num_columns:
-        return [()] * table.num_rows
-    return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-def _shown(value: Value) -> str:
-    return print_string(value) if isinstance(value, str) else repr(value)

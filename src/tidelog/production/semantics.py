@@ -7,52 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from tidelog.analysis.checked import ProductionRule, SimpleRule
+from tidelog.analysis.checked import ProductionRule
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.facts.chain import Chains
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.journal import Net
-
-
-@dataclass(frozen=True, slots=True)
-class Fired:
-    """A rule that fired, and the instances it fired for, by alternative: rows of the variables that they bind."""
-
-    rule: ProductionRule
-    instances: tuple[OwnRows, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """From now on a rule is tried otherwise than the analysis said, or it said after all: `retained` is kept for it.
-
-    Seconds are those of a try as it was done before, and as it is now.
-    """
-
-    rule: ProductionRule
-    retained: tuple[SimpleRule, ...]
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True)
-class Firing:
-    """One cycle: the rules that fired together (one, unless all fire in parallel), and what came and went by it.
-
-    `switches` say what costs have overturned since the cycle before.
-    """
-
-    cycle: int
-    fired: tuple[Fired, ...]
-    came: Mapping[str, OwnRows]
-    went: Mapping[str, OwnRows]
-    switches: tuple[Switch, ...] = ()
-
-
-OnFiring: TypeAlias = Callable[[Firing], None]
-"""Hears of each firing, after it is done."""
+from tidelog.production.firing import Switch
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,9 +60,9 @@ class LateNews:
         return self._chains
 
     def is_over_with(self, change: Change) -> bool:
-        """Whether the facts are not what the run left after `change`, or may not be."""
-        touched = {*change.inserted, *change.retracted}
-        return not touched or bool(touched & relations_needed(self._checked))
+        """Whether the facts are not what the run left once `change` is done."""
+        touched = {name for rows in (change.inserted, change.retracted) for name, table in rows.items() if len(table)}
+        return bool(touched & relations_needed(self._checked))
 
     def _run(self) -> LateRun:
         """The run, in the course that it has here."""

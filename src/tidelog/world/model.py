@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from weakref import ref
 
@@ -19,7 +19,8 @@ from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
 from tidelog.production.cycle import run_rules
-from tidelog.production.semantics import OnFiring, Result
+from tidelog.production.firing import OnFiring
+from tidelog.production.semantics import Result
 from tidelog.production.support import relations_needed
 from tidelog.world.late_news import LastRun, LateNews, is_revisable
 from tidelog.world.questions import Questions
@@ -29,7 +30,7 @@ from tidelog.world.questions import Questions
 class Step:
     """A move of a model: from one program to another, and a change of its explicit facts.
 
-    Where production rules brought it about, `runs` are the last run before and after it.
+    Where it makes a difference to late news, `runs` are the last run of production rules before and after it.
     """
 
     before: CheckedProgram
@@ -50,7 +51,7 @@ class Step:
 
     def done(self, outcome: Outcome) -> Step:
         """The same step with only the facts whose presence changed."""
-        return Step(self.before, self.after, Change(outcome.inserted, outcome.retracted), self.runs)
+        return replace(self, change=Change(outcome.inserted, outcome.retracted))
 
 
 class Model:
@@ -88,25 +89,28 @@ class Model:
         """Takes explicit facts away before anything is derived; how many were there."""
         return self.materialization.unload(relation, rows)
 
-    def take(self, step: Step) -> Outcome:
-        """What came of `step`: all of it or, when it raises, nothing."""
+    def take(self, step: Step) -> tuple[Step, Outcome]:
+        """What was done of `step` and what came of it: all of it or, when it raises, nothing."""
         self.materialize()
         with _errors_told(step.after):
             outcome = self._apply(step.change) if step.before is step.after else self._take_to_other_rules(step)
-        if step.runs is not None:
-            self.last_run = step.runs[1]
-        elif step.before is not step.after or self.last_run.is_over_with(step.change):
-            self.last_run = LastRun(self.last_run.read_chains)
+        done = step.done(outcome)
+        if done.runs is None and (done.before is not done.after or self.last_run.is_over_with(done.change)):
+            done = replace(done, runs=(self.last_run, LastRun(self.last_run.read_chains)))
+        if done.runs is not None:
+            self.last_run = done.runs[1]
         self.checked = step.after
-        return outcome
+        return done, outcome
 
     def rules_run(self, on_firing: OnFiring | None) -> Step:
         """The step that production rules make of the explicit facts, fired until none is firable."""
+        if on_firing is not None and not callable(on_firing):
+            raise UsageError(f"expected a function that takes a firing, found {type(on_firing).__name__}")
         self.materialize()
         checked, backend, facts = self.checked, self._backend, self.materialization
         given = {name: facts.explicit(name) for name in relations_needed(checked)}
         fresh = backend.fresh(checked.schemas)
-        with _errors_told(checked):
+        with _errors_told(checked), self.read_only():
             result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, derived=facts.facts)
         late_news = None
         if is_revisable(checked):
@@ -120,6 +124,15 @@ class Model:
         with _errors_told(self.checked):
             result, revised = self.last_run.late_news.revised(change, at)
         return self._step_of(result, LastRun(revised.history, revised))
+
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """A block in which nobody can change facts or rules."""
+        self.is_read_only = True
+        try:
+            yield
+        finally:
+            self.is_read_only = False
 
     def take_back(self, step: Step) -> None:
         """Undoes a step that was done. A session that cannot be brought back is closed: its answers would be wrong."""

@@ -37,10 +37,12 @@ def without_rules(checked: CheckedProgram, rules: str | Program) -> CheckedProgr
     for item in program.items:
         _check_is_rule(item)
     first_new = 1 + max((rule.id for rule in checked.program.rules), default=0)
-    asked = tuple(replace(rule, id=first_new + at) for at, rule in enumerate(program.rules))
-    both = check_program(_extended(checked.program, asked, program.texts)).program
-    there = [rule for rule in both.rules if rule.id < first_new and rule.body]
-    gone = {id for rule in both.rules if rule.id >= first_new for id in _same(rule, there)}
+    asked = {first_new + at: rule for at, rule in enumerate(program.rules)}
+    nameless = tuple(replace(rule, id=id, precedence=None) for id, rule in asked.items())  # a name is for one rule
+    both = check_program(_extended(checked.program, nameless, program.texts)).program
+    there = [rule for rule in both.rules if rule.id < first_new and (rule.body or rule.signs)]
+    wanted = [replace(rule, precedence=asked[rule.id].precedence) for rule in both.rules if rule.id >= first_new]
+    gone = {id for rule in wanted for id in _same(rule, there)}
     items = tuple(item for item in checked.program.items if not isinstance(item, Rule) or item.id not in gone)
     return check_program(replace(checked.program, items=items))
 
@@ -75,7 +77,7 @@ def _extended(program: Program, items: tuple[Item, ...], texts: tuple[tuple[str,
 def _check_is_rule(item: Item) -> None:
     if not isinstance(item, Rule):
         raise UsageError(f"only rules can be removed, this is none: {print_item(item)}")
-    if not item.body:
+    if not item.body and not item.signs:
         relation = item.heads[0].relation
         raise UsageError(f"{print_rule(item)} is a fact: take it back with retract({relation!r}, …)")
 

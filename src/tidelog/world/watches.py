@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from tidelog.activation.watch_text import WatchText
 from tidelog.activation.watcher import Match, Watcher
+from tidelog.errors import UsageError
 from tidelog.schema import Row, Schema
 from tidelog.world.delta import Delta
 from tidelog.world.listener import Listener
@@ -39,15 +41,16 @@ class WatchMatch:
 class Watch(Listener):
     """A rule that is watched, until `cancel` or the end of its `with` block."""
 
-    def __init__(self, text: WatchText, on_match: OnMatch, forget: Callable[[Watch], None]) -> None:
+    def __init__(self, text: WatchText, on_match: OnMatch, on_error: OnError, forget: Callable[[Watch], None]) -> None:
         super().__init__(forget)
-        self._text = text
+        self.text = text
+        self.on_error = on_error
         self._on_match = on_match
 
     @property
     def schema(self) -> Schema:
         """What the rows of its head hold."""
-        return self._text.schema
+        return self.text.schema
 
     def tell(self, match: Match) -> None:
         """Calls back with a match; what the callback raises says which rule and row it was."""
@@ -59,7 +62,7 @@ class Watch(Listener):
             raise
 
     def __repr__(self) -> str:
-        return f"<watch: {' '.join(rule.text for rule in self._text.rules)}>"
+        return f"<watch: {' '.join(dict.fromkeys(rule.text for rule in self.text.rules))}>"
 
 
 class Watches:
@@ -67,57 +70,117 @@ class Watches:
 
     def __init__(self) -> None:
         self._watcher = Watcher()
-        self._all: dict[int, tuple[Watch, OnError]] = {}
+        self._all: dict[int, Watch] = {}
+        self._alive: set[Watch] = set()
+        self._waiting: deque[list[tuple[Watch, Match]]] = deque()
+        self._is_telling = False
 
     def add(
         self,
         text: WatchText,
         on_match: OnMatch,
         on_error: OnError,
-        schemas: Callable[[str], Schema],
+        schemas: Mapping[str, Schema],
         table: Callable[[str], pa.Table],
     ) -> Watch:
         """A new watch; `table` gives the rows that a relation has by now."""
-        for relation in sorted({name for rule in text.rules for name in rule.relations}):
-            if relation not in self._watcher.index.relations:
-                self._watcher.add_relation(schemas(relation), table(relation))
-        watch = Watch(text, on_match, self._remove)
-        self._all[self._watcher.add_watch(text.rules, text.schema.kinds)] = (watch, on_error)
+        if any(self._is_indexed_otherwise(name, schemas[name]) for name in relations_of(text)):
+            self._begin_again(schemas, table)
+        watch = Watch(text, on_match, on_error, self._remove)
+        self._index(watch, schemas, table)
+        self._alive.add(watch)
         return watch
+
+    def check(self, schemas: Mapping[str, Schema]) -> None:
+        """UsageError where a relation that is watched would be declared otherwise by `schemas`."""
+        for watch in self._alive:
+            for name in sorted(relations_of(watch.text)):
+                if name in schemas and self._is_indexed_otherwise(name, schemas[name]):
+                    raise UsageError(
+                        f"{watch!r} reads {self._schema(name)}, which would become {schemas[name]}: cancel it first"
+                    )
 
     def tell(self, delta: Delta) -> None:
         """Tells each watch what begins and ends with a change as a whole.
 
-        An error of a callback ends the telling, or is raised once everyone has heard, as the watch asks for.
+        What a change leads to that a callback makes is told behind what was to be told by then. An error of a callback
+        ends the telling, or is raised once everyone has heard, as the watch asks for.
         """
+        self._waiting.append(self._net(delta))
+        if self._is_telling:
+            return
         errors: list[Exception] = []
-        for match in self._net(delta):
-            if match.watch not in self._all:
-                continue
-            watch, on_error = self._all[match.watch]
-            try:
-                watch.tell(match)
-            except Exception as reason:  # a user's callback may raise anything
-                if on_error is OnError.STOP:
-                    raise
-                errors.append(reason)
+        self._is_telling = True
+        try:
+            while self._waiting:
+                for watch, match in self._waiting.popleft():
+                    if watch in self._alive:
+                        errors += _told(watch, match)
+        finally:
+            self._waiting.clear()
+            self._is_telling = False
         if errors:
             raise ExceptionGroup("callbacks of watches raised; the change stays applied", errors)
 
-    def _net(self, delta: Delta) -> list[Match]:
+    def _net(self, delta: Delta) -> list[tuple[Watch, Match]]:
         """What begins and ends, without what did both."""
         net: dict[tuple[int, Row], Match] = {}
         for relation in delta:
-            if relation in self._watcher.index.relations:
+            schema = delta[relation].schema
+            if relation in self._watcher.index.relations and not self._is_indexed_otherwise(relation, schema):
                 for rows, sign in ((delta[relation].vanished, -1), (delta[relation].appeared, 1)):
                     arrivals = self._watcher.arrivals(relation, rows.to_arrow(), sign)
                     for match in self._watcher.read(self._watcher.apply(arrivals)):
                         if net.pop((match.watch, match.row), None) is None:
                             net[match.watch, match.row] = match
-        return sorted(net.values(), key=lambda match: match.begins)
+        ordered = sorted(net.values(), key=lambda match: match.begins)
+        return [(self._all[match.watch], match) for match in ordered if match.watch in self._all]
+
+    def _schema(self, relation: str) -> Schema:
+        """What the index takes the rows of `relation` for."""
+        return self._watcher.index.schemas[self._watcher.index.relations[relation]]
+
+    def _is_indexed_otherwise(self, relation: str, schema: Schema) -> bool:
+        """Whether it was declared with other columns when a watch read it first."""
+        return relation in self._watcher.index.relations and self._schema(relation).kinds != schema.kinds
+
+    def _index(self, watch: Watch, schemas: Mapping[str, Schema], table: Callable[[str], pa.Table]) -> None:
+        for relation in sorted(relations_of(watch.text)):
+            if relation not in self._watcher.index.relations:
+                self._watcher.add_relation(schemas[relation], table(relation))
+        self._all[self._watcher.add_watch(watch.text.rules, watch.schema.kinds)] = watch
+
+    def _begin_again(self, schemas: Mapping[str, Schema], table: Callable[[str], pa.Table]) -> None:
+        """Another index for the watches there are; none of them reads the relation that was declared anew."""
+        watches, before = list(self._all.values()), self._watcher.index.schemas
+        self._watcher, self._all = Watcher(), {}
+        for schema in before:
+            if schema.relation not in schemas and any(schema.relation in relations_of(one.text) for one in watches):
+                self._watcher.add_relation(schema)  # it has gone, and may come back
+        for watch in watches:
+            self._index(watch, schemas, table)
 
     def _remove(self, watch: Watch) -> None:
-        for number, (known, _) in list(self._all.items()):
+        self._alive.discard(watch)
+        for number, known in list(self._all.items()):
             if known is watch:
                 self._watcher.remove_watch(number)
                 del self._all[number]
+        if not self._alive:
+            self._watcher = Watcher()
+
+
+def relations_of(text: WatchText) -> set[str]:
+    """The relations that the rules of a watch read."""
+    return {name for rule in text.rules for name in rule.relations}
+
+
+def _told(watch: Watch, match: Match) -> list[Exception]:
+    """What the callback raised, where the telling is to go on."""
+    try:
+        watch.tell(match)
+    except Exception as reason:  # a user's callback may raise anything
+        if watch.on_error is OnError.STOP:
+            raise
+        return [reason]
+    return []

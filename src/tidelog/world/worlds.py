@@ -12,7 +12,7 @@ from tidelog.errors import UsageError
 from tidelog.facts.chain import ChainRecord
 from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Program
-from tidelog.production.semantics import OnFiring
+from tidelog.production.firing import OnFiring
 from tidelog.query import answers, parse_question, schema_of, with_kinds
 from tidelog.relation_view import RelationView
 from tidelog.schema import Row, Schema
@@ -122,9 +122,15 @@ class World(ABC):
     def history(self, relation: str, row: Row) -> tuple[ChainRecord, ...]:
         """When the fact came and went in the last `run`, and by which rules; the first record is how it was before.
 
-        Without a record, no rule has changed anything about it.
+        Without a record, no production rule has changed anything about it.
         """
-        return self._model.last_run.read_chains().chain(relation, to_table([row], self._schema(relation)))
+        fact = to_table([row], self._schema(relation))
+        if any(rule.head.relation == relation and rule.body for part in self.program.strata for rule in part.rules):
+            raise UsageError(
+                f"'{relation}' is derived: no production rule inserts or deletes it\n"
+                "  hint: ask for the history of the facts it follows from"
+            )
+        return self._model.last_run.read_chains().chain(relation, fact)
 
     def change(self) -> ChangeBlock:
         """A block that collects insertions and retractions: `with db.change() as change:`"""
@@ -160,7 +166,7 @@ class World(ABC):
         """Raises UsageError when this world cannot be changed now."""
         self._check_readable()
         if self._model.is_read_only:
-            raise UsageError("a subscriber may read but not change: make the change after the one it is told of")
+            raise UsageError("who is told of a change or a firing may read but not change: make the change afterwards")
         if self._model.current is not self:
             raise UsageError("inside a what-if block, changes go to its own object, not to the world around it")
 
@@ -225,9 +231,9 @@ class Hypothetical(World):
         return f"<what-if: {'over' if self._is_over else repr(self.delta)}>"
 
     def _commit(self, step: Step) -> Delta:
-        outcome = self._model.take(step)
+        done, outcome = self._model.take(step)
         delta = self._delta(step, outcome)
-        self._steps.append(step.done(outcome))
+        self._steps.append(done)
         self._outcomes.append(outcome)
         self._counts += delta.counts
         self._schemas.update({**step.before.schemas, **step.after.schemas})

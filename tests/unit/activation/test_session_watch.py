@@ -116,6 +116,11 @@ def test_others_hear_of_a_change_when_a_watch_that_raises_was_told_to_continue(d
         ("a() :- !near(_, _).", "needs a relation in its body that is not negated"),
         ("a(x) :- !near(x, 1).", "variable 'x' is not bound"),
         ("a(x) :- nera(x, 1).", "did you mean 'near'"),
+        ("a(x) :- link(x, _). b(x) :- link(x, _).", "one head, 'a'"),
+        ("a(x), b(x) :- link(x, _).", "one head, 'a'"),
+        ("a(x) :- link(x, _). a(1).", "this is a fact"),
+        ("+a(x) :- link(x, _).", "its head has no sign"),
+        ("a(x, y) :- link(x, y). a(x, z) :- (link(x, y), a(y, z) ; link(z, x)).", "cannot read 'a'"),
     ],
 )
 def test_a_rule_that_no_tuple_can_decide_is_refused_with_the_reason_and_what_to_do(db, rule, said):
@@ -125,8 +130,8 @@ def test_a_rule_that_no_tuple_can_decide_is_refused_with_the_reason_and_what_to_
     assert "hint: " in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["", ".decl a(x: number)", "a(1).", "a(x) :- link(x, _). b(x) :- link(x, _)."])
-def test_text_that_is_no_rule_for_one_head_is_refused(db, text):
+@pytest.mark.parametrize("text", ["", ".decl a(x: number)", "a(1)."])
+def test_text_that_is_no_rule_is_refused(db, text):
     with pytest.raises(UsageError, match="expected a rule to watch"):
         db.watch(text, on_match=print)
 
@@ -139,3 +144,83 @@ def test_alternatives_and_several_rules_of_one_head_are_one_watch(db):
     assert told == [("+", 1)]
     db.retract("near", [("ann", 1)])
     assert told == [("+", 1), ("-", 1)]
+
+
+def test_what_a_callback_changes_is_told_behind_what_was_to_be_told_by_then(db):
+    told = []
+
+    def grow(match):
+        told.append((match.row, match.begins))
+        if match.row == (1,):
+            db.apply(insert={"link": [(4, 4)]}, retract={"link": [(2, 2)]})
+
+    db.watch("here(x) :- link(x, x).", on_match=grow)
+    db.insert("link", [(1, 1), (2, 2), (3, 3)])
+    assert told == [((1,), True), ((2,), True), ((3,), True), ((2,), False), ((4,), True)]
+
+
+def test_callbacks_that_change_the_session_again_and_again_come_to_an_end(db):
+    db.watch("next(y) :- link(_, y).", on_match=lambda match: match.row < (2_000,) and follow(match.row[0]))
+
+    def follow(node):
+        db.insert("link", [(0, node + 1)])
+
+    db.remove_rules("path(x, z) :- path(x, y), link(y, z).")
+    db.insert("link", [(0, 1)])
+    assert len(db["link"]) == 2_000
+
+
+def test_a_watch_is_not_made_where_facts_are_not_settled(db):
+    def watch(_):
+        db.watch("here(p) :- near(p, _).", on_match=print)
+
+    with db.whatif(insert={"near": [("ann", 1)]}), pytest.raises(UsageError, match="what-if"):
+        watch(None)
+    with db.subscribe("near", watch), pytest.raises(UsageError, match="where facts are settled"):
+        db.insert("near", [("ann", 1)])
+    told = heard(db, "both(p) :- near(p, d), uses(p, d).")
+    db.insert("uses", [("ann", 1)])
+    assert told == []
+
+
+@pytest.mark.parametrize("on_error", ["continue", "stop", None])
+def test_what_to_do_on_an_error_is_said_by_its_name(db, on_error):
+    with pytest.raises(UsageError, match=r"OnError\.CONTINUE"):
+        db.watch("here(p) :- near(p, _).", on_match=print, on_error=on_error)
+
+
+def test_a_relation_that_is_declared_anew_with_other_columns_can_be_watched(db):
+    db.materialize()
+    near = heard(db, "here(p) :- near(p, _).")
+    db.add_rules(".decl boss(a: number)")
+    with db.watch("boss_(a) :- boss(a).", on_match=print):
+        pass
+    db.undo()
+    db.add_rules(".decl boss(a: symbol, b: symbol)")
+    told = heard(db, "peers(a) :- boss(a, b), boss(b, a).")
+    db.insert("near", [("ann", 1)])
+    db.insert("boss", [("a", "b"), ("b", "a")])
+    assert sorted(told) == [("+", "a"), ("+", "b")]
+    assert near == [("+", "ann")]
+
+
+def test_a_watched_relation_may_go_and_come_back_but_not_with_other_columns(db):
+    db.materialize()
+    db.add_rules(".decl boss(a: number)")
+    told = heard(db, "heads(a) :- boss(a).")
+    db.insert("boss", [(1,)])
+    db.undo()
+    db.undo()
+    assert told == [("+", 1), ("-", 1)]
+    with pytest.raises(UsageError, match=r"reads boss\(a: number\), which would become boss\(a: symbol\): cancel"):
+        db.add_rules(".decl boss(a: symbol)")
+    assert "boss" not in db
+    db.add_rules(".decl chief(a: number)")
+    with db.watch("chiefs(a) :- chief(a).", on_match=print):
+        pass
+    db.undo()
+    db.add_rules(".decl chief(a: symbol)")
+    heard(db, "chiefs(a) :- chief(a).")
+    db.add_rules(".decl boss(a: number)")
+    db.insert("boss", [(2,)])
+    assert told == [("+", 1), ("-", 1), ("+", 2)]

@@ -271,3 +271,14 @@ def test_a_later_change_that_cannot_be_computed_leaves_no_outputs(
     assert main(["apply", "half.dl", "one.changes", "two.changes", "-D", "out"]) == 4
     assert "division by zero" in capsys.readouterr().err
     assert not (folder / "out").exists()
+
+
+def test_what_is_given_by_changes_is_no_reason_to_warn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bare.dl").write_text(".decl a(x: float)\n.decl b(x: float)\nb(x) :- a(x).\n.output b\n")
+    (folder / "one.changes").write_text("+a(inf). +a(-inf). +a(1).\n")
+    assert main(["apply", "bare.dl", "one.changes"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    (folder / "echo.changes").write_text(printed.out)
+    assert main(["apply", "bare.dl", "echo.changes"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:4] == ["+a(-inf).", "+a(1.0).", "+a(inf)."]

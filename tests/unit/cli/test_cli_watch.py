@@ -77,3 +77,30 @@ def test_a_line_that_cannot_be_read_is_named(monkeypatch, capsys):
     assert "error: <stdin>:2:9: " in capsys.readouterr().err
     assert main(["watch", "-", "--stdin"]) == 2
     assert "give the program as a file" in capsys.readouterr().err
+
+
+def test_rows_given_to_an_output_begin_and_end_as_derived_ones_do(monkeypatch, capsys):
+    Path("given.dl").write_text(PROGRAM + 'can(1, "held").\n')
+    lines = '+can(7, "g").\n+use(1, 2).\n+request(2, "held").\n-can(1, "held").\n-use(1, 2).\n-can(7, "g").\n'
+    assert watch(monkeypatch, "given.dl", lines, "--stats") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:3] == ['+can(7, "g").', '-can(1, "held").', '-can(7, "g").']
+    assert [line.split("\t")[-1] for line in out[4:6]] == [
+        "can(x, y) :- near(x, z), use(x, z), request(z, y).",
+        "can(v0, v1) :- can(v0, v1).",
+    ]
+
+
+def test_a_rule_of_two_heads_feeds_what_reads_the_other(monkeypatch, capsys):
+    Path("heads.dl").write_text(
+        ".decl a(x: number) .decl b(x: number) .decl c(x: number) .decl d(x: number)\n"
+        "b(x), c(x) :- a(x).\nd(x) :- c(x), x > 1.\n.output b, d\n"
+    )
+    assert watch(monkeypatch, "heads.dl", "+a(1).\n+a(2).\n-a(2).\n") == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == ["+b(1).", "+b(2).", "+d(2).", "-b(2).", "-d(2)."]
+
+
+def test_production_rules_are_not_watched(monkeypatch, capsys):
+    Path("acts.production").write_text(".decl a(x: number) .decl b(x: number)\n+b(x) :- a(x).\n.output b\n")
+    assert watch(monkeypatch, "acts.production", "+a(1).\n") == 2
+    assert "fires no production rules" in capsys.readouterr().err

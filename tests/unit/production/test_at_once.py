@@ -199,3 +199,9 @@ def test_others_go_on_where_there_is_too_much_to_do_at_once() -> None:
     assert (done.cycles, done.came["pair"].num_rows, rows(done.went, "at")) == (6, 4900, [(0,)])
     fact = to_table([(3,)], checked_program(text).schemas["at"])
     assert [record.cycle for record in done.read_chains().chain("at", fact)] == [0, 3, 4]
+
+
+def test_a_program_that_says_how_rules_fire_and_has_none_does_nothing() -> None:
+    db = tidelog.open(".production set\n.decl p(x: number)\np(1).")
+    assert not db.run()
+    assert list(db["p"]) == [(1,)]

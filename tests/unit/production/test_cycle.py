@@ -9,7 +9,7 @@ from tidelog.errors import LimitError, OscillationError, UsageError
 from tidelog.facts.chain import ChainRecord
 from tidelog.maintain.protocol import Limits
 from tidelog.production import Firing
-from tidelog.production.report import print_firing
+from tidelog.production.firing import print_firing
 from unit.production.paper_programs import R1, R1_FACTS
 
 DOORS = """
@@ -200,3 +200,22 @@ def test_a_session_hands_what_ordinary_rules_derive_to_its_rules(monkeypatch: py
     db.run()
     assert list(db["far"]) == [(3,)]
     assert db.history("far", (3,)) == (ChainRecord(0, False), ChainRecord(1, True, ("rule 5",)))
+
+
+def test_who_hears_of_firings_may_read_but_not_change() -> None:
+    db = tidelog.open(".production set\n.decl p(x: number) .decl q(x: number) p(1). +q(x) :- p(x).")
+    with pytest.raises(tidelog.UsageError, match="may read but not change"):
+        db.run(lambda _: db.insert("p", [(2,)]))
+    assert list(db["p"]) == [(1,)]
+    assert list(db["q"]) == []
+    with pytest.raises(tidelog.UsageError, match="expected a function that takes a firing"):
+        db.run(3)  # type: ignore[arg-type]
+    db.run(lambda firing: print(firing, db["q"].rows()))
+
+
+def test_what_is_derived_has_no_history_of_its_own() -> None:
+    db = tidelog.open(".production set\n.decl p(x: number) .decl q(x: number) q(x) :- p(x). p(1). -p(x) :- q(x).")
+    db.run()
+    assert len(db.history("p", (1,))) == 2
+    with pytest.raises(tidelog.UsageError, match="'q' is derived"):
+        db.history("q", (1,))

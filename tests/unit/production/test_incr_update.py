@@ -127,6 +127,24 @@ def test_news_that_was_undone_is_not_there_for_later_news(text: str) -> None:
     assert sorted(db["at"]) == [(5,), (8,)]
 
 
+@on_both_roads
+def test_late_news_may_come_once_another_change_was_taken_back(text: str) -> None:
+    db = walked(text)
+    db.apply(insert={"step": [(5, 6)]})
+    with pytest.raises(tidelog.UsageError, match="facts or rules were changed since"):
+        db.apply(retract={"step": [(3, 4)]}, at=0)
+    db.undo()
+    with db.whatif(insert={"at": [(8,)]}) as hypothetical:
+        hypothetical.run()
+        hypothetical.add_rules(".decl lone(x: number) lone(x) :- at(x), !step(x, _).")
+    db.apply(insert={"step": []})
+    db.apply(insert={"step": [(0, 1)]}, retract={"step": [(7, 7)]})
+    db.apply(retract={"step": [(3, 4)]}, at=0)
+    assert sorted(db["at"]) == [(3,)]
+    db.undo()
+    assert sorted(db["at"]) == [(5,)]
+
+
 def test_undoing_a_run_leaves_nothing_that_late_news_could_revise() -> None:
     db = walked()
     db.undo()

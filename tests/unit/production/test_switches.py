@@ -12,7 +12,7 @@ from tidelog.plan.nodes import RulePlan
 from tidelog.plan.retention.network import Retention
 from tidelog.plan.walk import relations_read
 from tidelog.production import Firing, Result, run_rules
-from tidelog.production.report import print_firing
+from tidelog.production.firing import print_firing
 from tidelog.schema import Row, Schema
 
 STEPS = """

@@ -71,12 +71,12 @@ class ProductionEngine(Engine):
             self.checked,
             Change({**others.inserted, **ends.inserted}, {**others.retracted, **ends.retracted}),
         )
-        outcome = self._model.take(step)
+        done, outcome = self._model.take(step)
         self._before = self._given, self._late
         taken = self._told(outcome, given, concerned)
         self._given, self._late = given, late
         self._changes += 1
-        return Taken(taken, self._counts(change, taken), step.done(outcome))
+        return Taken(taken, self._counts(change, taken), done)
 
     def take_back(self, taken: Taken) -> None:
         super().take_back(taken)

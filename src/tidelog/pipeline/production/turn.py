@@ -26,8 +26,8 @@ from tidelog.pipeline.production.stage import (
     packed_records,
     records_of,
 )
+from tidelog.production.firing import Fired, Firing
 from tidelog.production.report import SHOWN, oscillation
-from tidelog.production.semantics import Fired, Firing
 
 
 def turn_error(script: Script, rules: Iterable[ProductionRule], turn: Turn, log: DataFrame) -> OscillationError:

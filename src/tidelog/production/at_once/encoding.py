@@ -75,6 +75,8 @@ def encoded(checked: CheckedProgram) -> EncodedRules | None:
 @lru_cache(PROGRAMS_KEPT)
 def _encoded(program: Same[CheckedProgram]) -> EncodedRules | None:
     checked = program.thing
+    if not checked.productions:  # it says how rules fire, and has none
+        return None
     if checked.semantics is None or checked.semantics.semantics is not Semantics.SET or checked.semantics.refraction:
         return None
     try:

@@ -21,6 +21,7 @@ from tidelog.kernels.chains import sum_by_fact
 from tidelog.language.syntax_tree import Sign
 from tidelog.maintain.journal import Net
 from tidelog.maintain.protocol import Limits
+from tidelog.production.firing import Fired, Firing
 from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import Chains, Flags, Numbers, Records, Steps
 from tidelog.production.late.course import Course, Repetition, padded
@@ -28,7 +29,6 @@ from tidelog.production.late.derivations import Derivations
 from tidelog.production.late.nets import net_of
 from tidelog.production.late.state import Found, State
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
-from tidelog.production.semantics import Fired, Firing
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tidelog.facts.membership import Rows
 from tidelog.kernels.late_news import AGREES, MEETS_MORE, NEEDS_ROOM, REACHED
+from tidelog.production.firing import Fired, Firing
 from tidelog.production.ids import ids_of
 from tidelog.production.late.chain_columns import OPEN, Chains, Flags, Numbers, Records, Steps
 from tidelog.production.late.course import Course, Repetition, padded
@@ -18,7 +19,6 @@ from tidelog.production.late.nets import Nets, net_of
 from tidelog.production.late.state import Found
 from tidelog.production.late.timelines import Timelines
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
-from tidelog.production.semantics import Fired, Firing
 
 
 class Revision:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from tidelog.backends.protocol import Facts
 from tidelog.maintain.journal import Net
+from tidelog.production.firing import Switch
 from tidelog.production.network.difference_plans import since
 from tidelog.production.network.matching import Matcher
 from tidelog.production.network.measured_choice import MeasuredChoice
 from tidelog.production.network.way_in_motion import WayInMotion
 from tidelog.production.prepared import AlternativePlans
-from tidelog.production.semantics import Switch
 
 
 class Alternative:

@@ -10,6 +10,7 @@ from tidelog.language.syntax_tree import Atom, Sign
 from tidelog.maintain.journal import Net
 from tidelog.plan.nodes import Version
 from tidelog.plan.retention.network import Node, Retention
+from tidelog.production.firing import Switch
 from tidelog.production.network.alternative import Alternative
 from tidelog.production.network.by_instances import Firable
 from tidelog.production.network.difference_plans import DifferencePlans
@@ -19,7 +20,6 @@ from tidelog.production.network.retained_join import RetainedJoin
 from tidelog.production.network.way_plans import plans_of_way
 from tidelog.production.prepared import AlternativePlans, Prepared
 from tidelog.production.rule_plans import Match, RuleMatches
-from tidelog.production.semantics import Switch
 
 SELECTIVE = 0.5
 """The share of a relation's rows that a selection may have at most to be retained."""
