@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.kernels.firing_plan import follow_plan
+from tidelog.kernels.firing_plan import follow_plan, note_waiting
 from tidelog.kernels.firing_tables import (
     AGE,
     ALTERNATIVES,
@@ -56,6 +56,7 @@ from tidelog.kernels.firing_tables import (
     TRIGGERS,
     TRIGGERS_END,
     USED,
+    WAITING,
     WENT,
     WIDTH,
     ask_for,
@@ -77,14 +78,14 @@ _SEED = np.uint64(0xD6E8FEB86659FD93)
 
 @kernel
 def fire(
-    memory, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules, matters, acted_on,
-    registers, cursors, row, given, log, fired, state, most_steps, most_cycles, most_rows,
+    memory, halves, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules, matters,
+    seen, acted_on, registers, cursors, row, given, waiting, log, fired, state, most_steps, most_cycles, most_rows,
 ):  # fmt: skip
     """Why it stops: FINISHED when no rule is firable; `log` has what came and went, `fired` the rule of each cycle."""
     for i in range(acted_on.size):
         for relation in (acted_on[i], relations[acted_on[i], ASKED]):
             index = relations[relation, INDEXES]
-            if indexes[index, MASK] < 0 and not make_index(memory, relations, indexes, operands, state, index):
+            if indexes[index, MASK] < 0 and not make_index(memory, halves, relations, indexes, operands, state, index):
                 return NO_MEMORY
     while True:
         if state[STEPS] > most_steps:
@@ -94,24 +95,24 @@ def fire(
             if rules[rule, SINCE] == state[LOGGED]:
                 continue
             status = _try(
-                memory, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules,
-                matters, acted_on, registers, cursors, row, given, log, state, rule,
+                memory, halves, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking,
+                rules, matters, seen, acted_on, registers, cursors, row, given, waiting, log, state, rule,
             )  # fmt: skip
             if status != FINISHED:
                 return status
-            cancels = _cancel(memory, relations, indexes, acted_on, row)
+            cancels = _cancel(memory, halves, relations, indexes, acted_on, row)
             if _changes(memory, relations, acted_on):
                 chosen = rule
                 break
-            _note_try(rules, state, rule, cancels)
+            _note_try(relations, rules, seen, acted_on, state, rule, cancels)
         if chosen < 0:
             return FINISHED
         if state[CYCLES] == fired.shape[0] or not _has_log(relations, acted_on, log, state):
             return NO_LOG
-        if not _has_room(memory, relations, indexes, operands, state, acted_on):
+        if not _has_room(memory, halves, relations, indexes, operands, state, acted_on):
             return NO_MEMORY
-        _note_try(rules, state, chosen, cancels)
-        _act(memory, relations, indexes, operands, acted_on, row, log, state)
+        _note_try(relations, rules, seen, acted_on, state, chosen, cancels)
+        _act(memory, halves, relations, indexes, operands, acted_on, row, log, state)
         fired[state[CYCLES], 0] = chosen
         fired[state[CYCLES], 1] = state[LOGGED]
         state[CYCLES] += 1
@@ -127,20 +128,24 @@ def fire(
 
 
 @lean
-def _note_try(rules, state, rule, cancels):
+def _note_try(relations, rules, seen, acted_on, state, rule, cancels):
     """A rule has seen all so far; one that asks for opposites looks at all again, because either may cease."""
     rules[rule, SINCE] = NONE if cancels else state[LOGGED]
+    for relation in acted_on:
+        seen[rule, 2 * relation] = relations[relation, HAVE_COME]
+        seen[rule, 2 * relation + 1] = relations[relation, HAVE_GONE]
 
 
 @lean
 def _try(
-    memory, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules, matters, acted_on,
-    registers, cursors, row, given, log, state, rule,
+    memory, halves, relations, indexes, steps, operands, heads, plans, alternatives, triggers, asking, rules, matters,
+    seen, acted_on, registers, cursors, row, given, waiting, log, state, rule,
 ):  # fmt: skip
     """Notes what a rule asks for behind the relations that it acts on; FINISHED, or why that cannot be done."""
     for i in range(acted_on.size):
-        forget_rows(memory, relations, indexes, relations[acted_on[i], ASKED])
-    changes = _changes_to_look_at(relations, plans, alternatives, rules, matters, log, state, rule)
+        forget_rows(memory, halves, relations, indexes, relations[acted_on[i], ASKED])
+    state[WAITING] = 0
+    changes = _changes_to_look_at(relations, plans, alternatives, rules, matters, seen, acted_on, rule)
     if changes == 0:
         return FINISHED
     if changes < 0:
@@ -150,12 +155,12 @@ def _try(
                 if relations[plans[plan, PLAN_START], LIVING] < relations[plans[best, PLAN_START], LIVING]:
                     best = plan
             status = follow_plan(
-                memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state,
-                plans[best, PLAN_STEP],
+                memory, halves, relations, indexes, steps, operands, heads, registers, cursors, row, given, waiting,
+                state, plans[best, PLAN_STEP],
             )  # fmt: skip
             if status != FINISHED:
                 return status
-        return FINISHED
+        return note_waiting(memory, halves, relations, indexes, operands, row, waiting, state)
     at = rules[rule, SINCE]
     while at < state[LOGGED]:
         relation, sign = log[at], log[at + 1]
@@ -166,33 +171,35 @@ def _try(
         for trigger in range(first, rules[rule, TRIGGERS_END]):
             if triggers[trigger, TRIGGER_RELATION] == relation and triggers[trigger, TRIGGER_SIGN] == sign:
                 status = follow_plan(
-                    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state,
-                    plans[triggers[trigger, TRIGGER_PLAN], PLAN_STEP],
+                    memory, halves, relations, indexes, steps, operands, heads, registers, cursors, row, given, waiting,
+                    state, plans[triggers[trigger, TRIGGER_PLAN], PLAN_STEP],
                 )  # fmt: skip
                 if status != FINISHED:
                     return status
         at += 2 + width
+    status = note_waiting(memory, halves, relations, indexes, operands, row, waiting, state)
+    if status != FINISHED:
+        return status
     return _ask_who_else(
-        memory, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row, given,
-        state, rule,
+        memory, halves, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row,
+        given, waiting, state, rule,
     )  # fmt: skip
 
 
 @lean
-def _changes_to_look_at(relations, plans, alternatives, rules, matters, log, state, rule):
+def _changes_to_look_at(relations, plans, alternatives, rules, matters, seen, acted_on, rule):
     """How many changes matter to a rule since it was last tried; NONE where it looks at all facts: nothing else is
     possible, or about as much has changed as there is."""
-    at = rules[rule, SINCE]
-    if at < 0:
+    if rules[rule, SINCE] < 0:
         return NONE
     count = 0
-    while at < state[LOGGED]:
-        relation = log[at]
-        how = matters[rule, 2 * relation + log[at + 1] - CAME]
-        if how < 0:
-            return NONE
-        count += how
-        at += 2 + relations[relation, WIDTH]
+    for relation in acted_on:
+        for sign in (CAME, WENT):
+            column = 2 * relation + sign - CAME
+            changes = relations[relation, HAVE_COME if sign == CAME else HAVE_GONE] - seen[rule, column]
+            if changes and matters[rule, column] < 0:
+                return NONE
+            count += changes * matters[rule, column]
     if count:
         most = 0
         for alternative in range(rules[rule, ALTERNATIVES], rules[rule, ALTERNATIVES_END]):
@@ -206,8 +213,8 @@ def _changes_to_look_at(relations, plans, alternatives, rules, matters, log, sta
 
 @lean
 def _ask_who_else(
-    memory, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row, given,
-    state, rule,
+    memory, halves, relations, indexes, steps, operands, heads, plans, asking, rules, registers, cursors, row, given,
+    waiting, state, rule,
 ):  # fmt: skip
     """Asks of each fact that a rule inserts or deletes, where it may do both, whether it does."""
     for i in range(rules[rule, ASKING], rules[rule, ASKING_END]):
@@ -221,16 +228,16 @@ def _ask_who_else(
             for c in range(width):
                 given[c] = memory[at + c]
             status = follow_plan(
-                memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state,
-                plans[plan, PLAN_STEP],
+                memory, halves, relations, indexes, steps, operands, heads, registers, cursors, row, given, waiting,
+                state, plans[plan, PLAN_STEP],
             )  # fmt: skip
             if status != FINISHED:
                 return status
-    return FINISHED
+    return note_waiting(memory, halves, relations, indexes, operands, row, waiting, state)
 
 
 @lean
-def _cancel(memory, relations, indexes, acted_on, row):
+def _cancel(memory, halves, relations, indexes, acted_on, row):
     """Leaves of what is asked for only what changes something; whether a fact is inserted and deleted at once."""
     cancels = False
     for i in range(acted_on.size):
@@ -249,7 +256,7 @@ def _cancel(memory, relations, indexes, acted_on, row):
                 for c in range(width):
                     row[c] = memory[at + c]
                 code = np.uint64(memory[at + width + 1])
-                is_stored = find_row(memory, relations, indexes, np.uint64(relation), row, code) >= 0
+                is_stored = find_row(memory, halves, relations, indexes, np.uint64(relation), row, code) >= 0
                 if is_stored == (sign == CAME):
                     memory[at + width] = 0
     return cancels
@@ -277,7 +284,7 @@ def _has_log(relations, acted_on, log, state):
 
 
 @lean
-def _has_room(memory, relations, indexes, operands, state, acted_on):
+def _has_room(memory, halves, relations, indexes, operands, state, acted_on):
     """Whether all relations have room for all that is asked for, after as much was made as there is memory."""
     for i in range(acted_on.size):
         relation = acted_on[i]
@@ -286,29 +293,29 @@ def _has_room(memory, relations, indexes, operands, state, acted_on):
         while room < most:
             room *= 4
         if room > relations[relation, ROOM] and not make_room(
-            memory, relations, indexes, operands, state, relation, room
+            memory, halves, relations, indexes, operands, state, relation, room
         ):
             return False
     return True
 
 
 @lean
-def _act(memory, relations, indexes, operands, acted_on, row, log, state):
+def _act(memory, halves, relations, indexes, operands, acted_on, row, log, state):
     """Brings about what is asked for: rows first, then one index after the other, so that the processor can wait for
     the lists of several rows at once."""
     for i in range(acted_on.size):
         relation = acted_on[i]
         asked = relations[relation, ASKED]
         if relations[asked, USED]:
-            _exchange_rows(memory, relations, indexes, relation, row, log, state)
+            _exchange_rows(memory, halves, relations, indexes, relation, row, log, state)
             for index in range(relations[relation, INDEXES], relations[relation, INDEXES_END]):
                 if indexes[index, MASK] >= 0:
-                    _exchange_in_index(memory, relations, indexes, operands, index, relation)
-            _free_places(memory, relations, relation)
+                    _exchange_in_index(memory, halves, relations, indexes, operands, index, relation)
+            _free_places(memory, halves, relations, relation)
 
 
 @lean
-def _exchange_rows(memory, relations, indexes, relation, row, log, state):
+def _exchange_rows(memory, halves, relations, indexes, relation, row, log, state):
     """Writes what is asked for to the log, new rows to their places, and all places to the states of what is asked."""
     asked = np.uint64(relations[relation, ASKED])
     width, stride, states = relations[asked, WIDTH], relations[asked, STRIDE], relations[asked, STATES]
@@ -318,7 +325,7 @@ def _exchange_rows(memory, relations, indexes, relation, row, log, state):
         at = relations[asked, ROWS] + number * stride
         sign = memory[np.uint64(at + width)]
         if not sign:
-            memory[np.uint64(states + number)] = NONE
+            halves[np.uint64(states + number)] = NONE
             continue
         code = np.uint64(memory[np.uint64(at + width + 1)])
         log[np.uint64(logged)] = relation
@@ -329,17 +336,17 @@ def _exchange_rows(memory, relations, indexes, relation, row, log, state):
             log[np.uint64(logged + 2 + c)] = held
         logged += 2 + width
         if sign == CAME:
-            place = new_place(memory, relations, np.uint64(relation))
+            place = new_place(halves, relations, np.uint64(relation))
             begin = relations[relation, ROWS] + place * width
             for c in range(width):
                 memory[np.uint64(begin + c)] = row[np.uint64(c)]
             total += np.int64(step(start, code))
             came += 1
         else:
-            place = find_row(memory, relations, indexes, np.uint64(relation), row, code)
+            place = find_row(memory, halves, relations, indexes, np.uint64(relation), row, code)
             total -= np.int64(step(start, code))
             went += 1
-        memory[np.uint64(states + number)] = place
+        halves[np.uint64(states + number)] = place
     state[LOGGED] = logged
     state[CHANGES] += came + went
     state[SUM] += total
@@ -349,14 +356,14 @@ def _exchange_rows(memory, relations, indexes, relation, row, log, state):
 
 
 @lean
-def _exchange_in_index(memory, relations, indexes, operands, index, relation):
+def _exchange_in_index(memory, halves, relations, indexes, operands, index, relation):
     asked = np.uint64(relations[relation, ASKED])
     rows, width, stride = relations[asked, ROWS], relations[asked, WIDTH], relations[asked, STRIDE]
     states, links = relations[asked, STATES], indexes[index, LINKS]
     heads, mask = indexes[index, HEADS], indexes[index, MASK]
     is_first = index == relations[relation, INDEXES]
     for number in range(relations[asked, USED]):
-        place = memory[np.uint64(states + number)]
+        place = np.int64(halves[np.uint64(states + number)])
         if place >= 0:
             at = rows + number * stride
             if is_first:
@@ -364,26 +371,26 @@ def _exchange_in_index(memory, relations, indexes, operands, index, relation):
             else:
                 head = list_of_row(memory, indexes, operands, index, at)
             if memory[np.uint64(at + width)] == CAME:
-                link(memory, links, head, place)
+                link(halves, links, head, place)
             else:
-                unlink(memory, links, head, place)
+                unlink(halves, links, head, place)
 
 
 @lean
-def _free_places(memory, relations, relation):
+def _free_places(memory, halves, relations, relation):
     """Frees the places of rows that went: not before all indexes have let go of them."""
     asked = np.uint64(relations[relation, ASKED])
     signs, stride = relations[asked, ROWS] + relations[asked, WIDTH], relations[asked, STRIDE]
     for number in range(relations[asked, USED]):
         if memory[np.uint64(signs + number * stride)] == WENT:
-            place = memory[relations[asked, STATES] + number]
-            memory[relations[relation, STATES] + place] = relations[relation, FREE]
+            place = np.int64(halves[np.uint64(relations[asked, STATES] + number)])
+            halves[np.uint64(relations[relation, STATES] + place)] = relations[relation, FREE]
             relations[relation, FREE] = place
             relations[relation, LIVING] -= 1
 
 
 @lean
-def net_changes(memory, relations, indexes, relation, row, log, end, out):
+def net_changes(memory, halves, relations, indexes, relation, row, log, end, out):
     """Writes to `out` the rows that came or went by all of the log, with that sign behind them; returns how many.
 
     There is room for all of them behind the relation, where nothing is.
@@ -396,9 +403,9 @@ def net_changes(memory, relations, indexes, relation, row, log, end, out):
             for c in range(width):
                 row[c] = log[at + 2 + c]
             code = code_of(row, width)
-            place = find_row(memory, relations, indexes, asked, row, code)
+            place = find_row(memory, halves, relations, indexes, asked, row, code)
             if place < 0:
-                ask_for(memory, relations, indexes, asked, row, log[at + 1], code)
+                ask_for(memory, halves, relations, indexes, asked, row, log[at + 1], code)
             else:
                 # What came and then went, or the other way round, is as it was; what changes again is not.
                 mark = relations[asked, ROWS] + place * relations[asked, STRIDE] + width

@@ -38,7 +38,9 @@ from tidelog.kernels.firing_tables import (
     HEAD_LEVEL,
     HEAD_RELATION,
     HEAD_SIGN,
+    HEADS,
     INDEXED,
+    INDEXES,
     KEY_AT,
     LEAST,
     LESS,
@@ -60,6 +62,7 @@ from tidelog.kernels.firing_tables import (
     ROWS,
     SCAN,
     SECOND,
+    START,
     STATES,
     STEPS,
     STRIDE,
@@ -69,16 +72,22 @@ from tidelog.kernels.firing_tables import (
     THIRD,
     TOTAL,
     USED,
+    WAITING,
+    WAITING_CODE,
+    WAITING_CONTESTED,
+    WAITING_ROW,
+    WAITING_SIGN,
+    WAITS_FOR,
     WIDTH,
     ask_for,
-    code_of,
     find_row,
     has_key,
     list_of_key,
     make_index,
     make_room,
 )
-from tidelog.kernels.jit import inlined, lean
+from tidelog.kernels.hashing import step
+from tidelog.kernels.jit import inlined, lean, prefetch
 
 _LEAST_NUMBER = -(2**63)
 _SAFE_FACTOR = 2**31
@@ -86,9 +95,9 @@ _SAFE_FACTOR = 2**31
 
 @lean
 def follow_plan(
-    memory, relations, indexes, steps, operands, heads, registers, cursors, row, given, state, first
+    memory, halves, relations, indexes, steps, operands, heads, registers, cursors, row, given, waiting, state, first
 ):  # fmt: skip
-    """FINISHED when what all instances ask for is noted; else why that could not be done."""
+    """FINISHED when what all instances ask for is noted or waits for that; else why that could not be done."""
     at = first
     is_new = at == first  # no constant: what takes one is compiled for constants and again for others
     count = 0
@@ -107,15 +116,15 @@ def follow_plan(
         if (
             is_lookup
             and indexes[np.uint64(steps[number, FIRST]), MASK] < 0
-            and not make_index(memory, relations, indexes, operands, state, steps[number, FIRST])
+            and not make_index(memory, halves, relations, indexes, operands, state, steps[number, FIRST])
         ):
             status = NO_MEMORY
             break
         if does in (PROBE, SCAN):
-            goes_on = _next_row(memory, relations, indexes, steps, operands, registers, cursors, number, is_new)
+            goes_on = _next_row(memory, halves, relations, indexes, steps, operands, registers, cursors, number, is_new)
             lowest = min(lowest, at)
         elif is_lookup:
-            goes_on = _has_row(memory, relations, indexes, steps, operands, registers, number) == (does == PRESENT)
+            goes_on = _has_row(memory, halves, relations, indexes, steps, operands, registers, number) == (does == PRESENT)
         elif does == COMPARE:
             left, right = registers[np.uint64(steps[number, SECOND])], registers[np.uint64(steps[number, THIRD])]
             goes_on = _holds(steps[number, FIRST], left, right)
@@ -146,9 +155,11 @@ def follow_plan(
             for head in range(steps[number, FIRST], steps[number, SECOND]):
                 which = np.uint64(head)
                 if heads[which, HEAD_LEVEL] >= lowest:
-                    status = _ask(memory, relations, indexes, operands, heads, registers, row, state, which)
-                    if status != FINISHED:
-                        break
+                    _ask(memory, halves, relations, indexes, operands, heads, registers, waiting, state, which)
+                    if state[WAITING] == waiting.shape[0]:
+                        status = note_waiting(memory, halves, relations, indexes, operands, row, waiting, state)
+                        if status != FINISHED:
+                            break
             if status != FINISHED or steps[number, THIRD]:
                 break
             goes_on = False
@@ -164,22 +175,24 @@ def follow_plan(
 
 
 @inlined
-def _next_row(memory, relations, indexes, steps, operands, registers, cursors, at, is_new):
+def _next_row(memory, halves, relations, indexes, steps, operands, registers, cursors, at, is_new):
     """Whether there is another row for a step; then what the step takes of it is in registers."""
     is_probe = steps[at, DOES] == PROBE
     index = np.uint64(steps[at, FIRST])
     relation = np.uint64(indexes[index, INDEXED]) if is_probe else index
     key = steps[at, KEY_AT]
     if is_new:
-        place = memory[np.uint64(list_of_key(indexes, operands, registers, index, key))] if is_probe else 0
+        place = np.int64(halves[np.uint64(list_of_key(indexes, operands, registers, index, key))]) if is_probe else 0
+    elif is_probe:
+        place = np.int64(halves[np.uint64(indexes[index, LINKS] + 2 * cursors[at])])
     else:
-        place = memory[np.uint64(indexes[index, LINKS] + 2 * cursors[at])] if is_probe else cursors[at] + 1
+        place = cursors[at] + 1
     used = relations[relation, USED]
     while place >= 0 and place < used:
         if is_probe:
             fits = has_key(memory, relations, indexes, operands, registers, index, key, place)
         else:
-            fits = memory[np.uint64(relations[relation, STATES] + place)] == LIVES
+            fits = halves[np.uint64(relations[relation, STATES] + place)] == LIVES
         if fits:
             begin = relations[relation, ROWS] + place * relations[relation, STRIDE]
             for i in range(steps[at, TAKEN], steps[at, COMPARED], 2):
@@ -191,18 +204,18 @@ def _next_row(memory, relations, indexes, steps, operands, registers, cursors, a
             if fits:
                 cursors[at] = place
                 return True
-        place = memory[np.uint64(indexes[index, LINKS] + 2 * place)] if is_probe else place + 1
+        place = np.int64(halves[np.uint64(indexes[index, LINKS] + 2 * place)]) if is_probe else place + 1
     return False
 
 
 @inlined
-def _has_row(memory, relations, indexes, steps, operands, registers, at):
+def _has_row(memory, halves, relations, indexes, steps, operands, registers, at):
     index, key = np.uint64(steps[at, FIRST]), steps[at, KEY_AT]
-    place = memory[np.uint64(list_of_key(indexes, operands, registers, index, key))]
+    place = np.int64(halves[np.uint64(list_of_key(indexes, operands, registers, index, key))])
     while place >= 0:
         if has_key(memory, relations, indexes, operands, registers, index, key, place):
             return True
-        place = memory[np.uint64(indexes[index, LINKS] + 2 * place)]
+        place = np.int64(halves[np.uint64(indexes[index, LINKS] + 2 * place)])
     return False
 
 
@@ -293,28 +306,51 @@ def _takes_given(steps, operands, registers, given, at):
 
 
 @inlined
-def _ask(memory, relations, indexes, operands, heads, registers, row, state, head):
-    """Notes what a head asks for, unless it is so already and nobody asks for the opposite; FINISHED, or why not."""
-    relation, sign = np.uint64(heads[head, HEAD_RELATION]), heads[head, HEAD_SIGN]
-    width = relations[relation, WIDTH]
-    for c in range(width):
-        row[np.uint64(c)] = registers[np.uint64(operands[np.uint64(heads[head, HEAD_COLUMNS] + c)])]
-    code = code_of(row, width)
-    if not heads[head, HEAD_CONTESTED]:
-        is_stored = find_row(memory, relations, indexes, relation, row, code) >= 0
-        if is_stored == (sign == CAME):
-            return FINISHED
-        sign |= SURE
-    asked = np.uint64(relations[relation, ASKED])
-    place = find_row(memory, relations, indexes, asked, row, code)
-    if place >= 0:
-        memory[np.uint64(relations[asked, ROWS] + place * relations[asked, STRIDE] + width)] |= sign
-        return FINISHED
-    room = relations[asked, ROOM]
-    if relations[asked, USED] == room:
-        if room >= state[MOST_ASKED] and room > 2 * state[CHANGES]:
-            return MUCH
-        if not make_room(memory, relations, indexes, operands, state, asked, 4 * room):
-            return NO_MEMORY
-    ask_for(memory, relations, indexes, asked, row, sign, code)
+def _ask(memory, halves, relations, indexes, operands, heads, registers, waiting, state, head):
+    """Lets wait what a head asks for, while the processor fetches the lists where it may be found."""
+    number = np.uint64(state[WAITING])
+    relation = np.uint64(heads[head, HEAD_RELATION])
+    code = START
+    for c in range(relations[relation, WIDTH]):
+        held = registers[np.uint64(operands[np.uint64(heads[head, HEAD_COLUMNS] + c)])]
+        waiting[number, np.uint64(WAITING_ROW + c)] = held
+        code = step(code, np.uint64(held))
+    waiting[number, WAITS_FOR] = relation
+    waiting[number, WAITING_SIGN] = heads[head, HEAD_SIGN]
+    waiting[number, WAITING_CONTESTED] = heads[head, HEAD_CONTESTED]
+    waiting[number, WAITING_CODE] = np.int64(code)
+    state[WAITING] += 1
+    for each in (relation, np.uint64(relations[relation, ASKED])):
+        index = np.uint64(relations[each, INDEXES])
+        prefetch(halves, np.uint64(indexes[index, HEADS]) + (code & np.uint64(indexes[index, MASK])))
+
+
+@lean
+def note_waiting(memory, halves, relations, indexes, operands, row, waiting, state):
+    """Notes what waits: what heads ask for, unless it is so already and nobody asks for the opposite; FINISHED, or why
+    that could not be done."""
+    for i in range(state[WAITING]):
+        number = np.uint64(i)
+        relation, sign = np.uint64(waiting[number, WAITS_FOR]), waiting[number, WAITING_SIGN]
+        code = np.uint64(waiting[number, WAITING_CODE])
+        for c in range(relations[relation, WIDTH]):
+            row[np.uint64(c)] = waiting[number, np.uint64(WAITING_ROW + c)]
+        if not waiting[number, WAITING_CONTESTED]:
+            is_stored = find_row(memory, halves, relations, indexes, relation, row, code) >= 0
+            if is_stored == (sign == CAME):
+                continue
+            sign |= SURE
+        asked = np.uint64(relations[relation, ASKED])
+        place = find_row(memory, halves, relations, indexes, asked, row, code)
+        if place >= 0:
+            memory[np.uint64(relations[asked, ROWS] + place * relations[asked, STRIDE] + relations[asked, WIDTH])] |= sign
+            continue
+        room = relations[asked, ROOM]
+        if relations[asked, USED] == room:
+            if room >= state[MOST_ASKED] and room > 2 * state[CHANGES]:
+                return MUCH
+            if not make_room(memory, halves, relations, indexes, operands, state, asked, 4 * room):
+                return NO_MEMORY
+        ask_for(memory, halves, relations, indexes, asked, row, sign, code)
+    state[WAITING] = 0
     return FINISHED

@@ -4,6 +4,8 @@ Rules are rows of small tables, written by `production.at_once.encoding`; facts 
 `memory`. A relation has a block of rows and, for each index, lists of the rows that share a hash number of their key;
 its first index is by all columns. Each relation that rules act on has another one behind it for what a rule asks for:
 behind the columns its rows have a sign and the hash number of the columns, which is computed once for each.
+What refers to places is half a word: `halves` is the same memory, looked at in numbers of 32 bits. The less room tables
+take, the more of them stays near the processor.
 
 Where much is looked up, places in arrays are unsigned: then compiled code does not ask each time whether they count
 from the end, which takes a quarter of the time.
@@ -16,12 +18,12 @@ import numpy as np
 from tidelog.kernels.hashing import step
 from tidelog.kernels.jit import inlined, lean
 
-# of a relation: columns that tell rows apart, words of a row, rows, places used, places there are, where rows and the
-# states of places begin, the first free place, its indexes, the relation for what is asked of it, changes so far
+# of a relation: columns that tell rows apart, words of a row, rows, places used, places there are, where rows begin and
+# (in halves) the states of places, the first free place, its indexes, the relation for what is asked of it, changes so far
 WIDTH, STRIDE, LIVING, USED, ROOM, ROWS, STATES, FREE, INDEXES, INDEXES_END, ASKED, HAVE_COME, HAVE_GONE = range(13)
 RELATION_COLUMNS = 13
-# of an index: its relation, where its key is among the operands, columns of the key, where the first rows of lists
-# begin, where for each row the next and the previous one, the number of lists less one (NONE: nobody has asked yet)
+# of an index: its relation, where its key is among the operands, columns of the key, where (in halves) the first rows of
+# lists begin, where for each row the next and the previous one, the number of lists less one (NONE: nobody has asked yet)
 INDEXED, KEY, KEYS, HEADS, LINKS, MASK = range(6)
 INDEX_COLUMNS = 6
 # of a step: what it does, the step to go back to, what it needs; keys, then columns to take and to compare
@@ -40,8 +42,14 @@ RULE_COLUMNS = 7
 # of the state of the run; so many rows of one relation may be asked for at once, so many steps followed, and more of
 # them with each cycle
 TAIL, LOGGED, CHANGES, CYCLES, ROWS_CAME, AGE, MOST_AGE, SUM, STEPS, WORDS_NEEDED = range(10)
-MOST_ASKED, MOST_STEPS, MORE_STEPS = 10, 11, 12
-STATE = 13
+MOST_ASKED, MOST_STEPS, MORE_STEPS, WAITING = 10, 11, 12, 13
+STATE = 14
+# of a row that waits to be noted as asked for: its relation, sign, whether heads ask for the opposite, its hash number;
+# behind these its columns
+WAITS_FOR, WAITING_SIGN, WAITING_CONTESTED, WAITING_CODE, WAITING_ROW = range(5)
+
+WORDS_OF_LINKS = 2
+"""Words for each place of a relation that one of its indexes takes: there are twice as many lists as places."""
 
 NONE = -1
 LIVES, LAST_FREE = -1, -2
@@ -60,13 +68,14 @@ COUNT, TOTAL, LEAST, GREATEST = range(4)
 # why a run stops
 FINISHED, PAUSED, NO_MEMORY, NO_LOG, BEYOND, MUCH, LIMIT = range(7)
 
-_START = np.uint64(0x51ED270B9F2C8A6D)
+START = np.uint64(0x51ED270B9F2C8A6D)
+"""The hash number of no columns."""
 
 
 @inlined
 def list_of_key(indexes, operands, registers, index, at):
     """The list of `index` for the key that is in the registers named from `at` on."""
-    code = _START
+    code = START
     for k in range(indexes[index, KEYS]):
         code = step(code, np.uint64(registers[np.uint64(operands[np.uint64(at + k)])]))
     return indexes[index, HEADS] + np.int64(code & np.uint64(indexes[index, MASK]))
@@ -88,19 +97,19 @@ def has_key(memory, relations, indexes, operands, registers, index, at, place):
 @inlined
 def code_of(row, width):
     """The hash number of the columns of a row."""
-    code = _START
+    code = START
     for c in range(width):
         code = step(code, np.uint64(row[np.uint64(c)]))
     return code
 
 
 @inlined
-def find_row(memory, relations, indexes, relation, row, code):
+def find_row(memory, halves, relations, indexes, relation, row, code):
     """The place of a row that has this hash number, NONE if the relation has it not."""
     index = np.uint64(relations[relation, INDEXES])
     width, stride, rows = relations[relation, WIDTH], relations[relation, STRIDE], relations[relation, ROWS]
     links = indexes[index, LINKS]
-    place = memory[np.uint64(indexes[index, HEADS]) + (code & np.uint64(indexes[index, MASK]))]
+    place = np.int64(halves[np.uint64(indexes[index, HEADS]) + (code & np.uint64(indexes[index, MASK]))])
     while place >= 0:
         at = rows + place * stride
         c = 0
@@ -108,29 +117,29 @@ def find_row(memory, relations, indexes, relation, row, code):
             c += 1
         if c == width:
             return place
-        place = memory[np.uint64(links + 2 * place)]
+        place = np.int64(halves[np.uint64(links + 2 * place)])
     return NONE
 
 
 @inlined
-def new_place(memory, relations, relation):
+def new_place(halves, relations, relation):
     """The place for one more row; there is room for it."""
     place = relations[relation, FREE]
     if place >= 0:
-        relations[relation, FREE] = memory[np.uint64(relations[relation, STATES] + place)]
+        relations[relation, FREE] = halves[np.uint64(relations[relation, STATES] + place)]
     else:
         place = relations[relation, USED]
         relations[relation, USED] = place + 1
-    memory[np.uint64(relations[relation, STATES] + place)] = LIVES
+    halves[np.uint64(relations[relation, STATES] + place)] = LIVES
     relations[relation, LIVING] += 1
     return place
 
 
 @inlined
-def ask_for(memory, relations, indexes, asked, row, sign, code):
+def ask_for(memory, halves, relations, indexes, asked, row, sign, code):
     """Notes that a row, which is not noted yet, is asked for; there is room for it."""
     width = relations[asked, WIDTH]
-    place = new_place(memory, relations, asked)
+    place = new_place(halves, relations, asked)
     at = relations[asked, ROWS] + place * relations[asked, STRIDE]
     for c in range(width):
         memory[np.uint64(at + c)] = row[np.uint64(c)]
@@ -138,121 +147,121 @@ def ask_for(memory, relations, indexes, asked, row, sign, code):
     memory[np.uint64(at + width + 1)] = np.int64(code)
     index = np.uint64(relations[asked, INDEXES])
     head = indexes[index, HEADS] + np.int64(code & np.uint64(indexes[index, MASK]))
-    link(memory, indexes[index, LINKS], head, place)
+    link(halves, indexes[index, LINKS], head, place)
 
 
 @lean
-def forget_rows(memory, relations, indexes, asked):
+def forget_rows(memory, halves, relations, indexes, asked):
     """Takes away all that is asked for."""
     index = relations[asked, INDEXES]
     heads, used = indexes[index, HEADS], relations[asked, USED]
     if 4 * used > relations[asked, ROOM]:
-        for i in range(relations[asked, ROOM]):
-            memory[heads + i] = NONE
+        for i in range(indexes[index, MASK] + 1):
+            halves[heads + i] = NONE
     else:
         stride, mask = relations[asked, STRIDE], indexes[index, MASK]
         at = relations[asked, ROWS] + relations[asked, WIDTH] + 1
         for place in range(used):
-            memory[np.uint64(heads + (memory[np.uint64(at + place * stride)] & mask))] = NONE
+            halves[np.uint64(heads + (memory[np.uint64(at + place * stride)] & mask))] = NONE
     relations[asked, USED] = 0
     relations[asked, LIVING] = 0
 
 
 @lean
-def make_room(memory, relations, indexes, operands, state, relation, room):
+def make_room(memory, halves, relations, indexes, operands, state, relation, room):
     """Gives a relation `room` places, a power of two; False where the memory is too short, which changes nothing."""
     stride, used = relations[relation, STRIDE], relations[relation, USED]
     first, end = relations[relation, INDEXES], relations[relation, INDEXES_END]
-    needed = room * (stride + 1)
+    needed = room * stride + room // 2
     for index in range(first, end):
         if indexes[index, MASK] >= 0:
-            needed += 3 * room
+            needed += WORDS_OF_LINKS * room
     rows = state[TAIL]
     if rows + needed > memory.size:
         state[WORDS_NEEDED] = needed
         return False
-    states = rows + room * stride
+    states = 2 * (rows + room * stride)
     for i in range(used * stride):
         memory[rows + i] = memory[relations[relation, ROWS] + i]
     for i in range(used):
-        memory[states + i] = memory[relations[relation, STATES] + i]
+        halves[states + i] = halves[relations[relation, STATES] + i]
     relations[relation, ROWS] = rows
     relations[relation, STATES] = states
     relations[relation, ROOM] = room
-    state[TAIL] = states + room
+    state[TAIL] = rows + room * stride + room // 2
     for index in range(first, end):
         if indexes[index, MASK] >= 0:
-            make_index(memory, relations, indexes, operands, state, index)
+            make_index(memory, halves, relations, indexes, operands, state, index)
     return True
 
 
 @lean
-def make_index(memory, relations, indexes, operands, state, index):
+def make_index(memory, halves, relations, indexes, operands, state, index):
     """Makes an index of all rows that there are; False where the memory is too short, which changes nothing."""
     relation = indexes[index, INDEXED]
     room = relations[relation, ROOM]
-    heads = state[TAIL]
-    if heads + 3 * room > memory.size:
-        state[WORDS_NEEDED] = 3 * room
+    if state[TAIL] + WORDS_OF_LINKS * room > memory.size:
+        state[WORDS_NEEDED] = WORDS_OF_LINKS * room
         return False
-    state[TAIL] = heads + 3 * room
+    heads = 2 * state[TAIL]
+    links = heads + (2 * WORDS_OF_LINKS - 2) * room
+    state[TAIL] += WORDS_OF_LINKS * room
     indexes[index, HEADS] = heads
-    indexes[index, LINKS] = heads + room
-    indexes[index, MASK] = room - 1
-    for i in range(room):
-        memory[heads + i] = NONE
+    indexes[index, LINKS] = links
+    indexes[index, MASK] = links - heads - 1
+    for i in range(heads, links):
+        halves[i] = NONE
     rows, stride, states = relations[relation, ROWS], relations[relation, STRIDE], relations[relation, STATES]
     for place in range(relations[relation, USED]):
-        if memory[states + place] == LIVES:
-            link(
-                memory, heads + room, list_of_row(memory, indexes, operands, index, rows + place * stride), place
-            )  # fmt: skip
+        if halves[states + place] == LIVES:
+            link(halves, links, list_of_row(memory, indexes, operands, index, rows + place * stride), place)
     return True
 
 
 @lean
-def take_rows(memory, relations, indexes, operands, relation, rows):
+def take_rows(memory, halves, relations, indexes, operands, relation, rows):
     """Takes rows, all different, that the relation has not; there is room for them."""
     stride = relations[relation, STRIDE]
     first = relations[relation, USED]
     for i in range(rows.shape[0]):
-        at = relations[relation, ROWS] + new_place(memory, relations, np.uint64(relation)) * stride
+        at = relations[relation, ROWS] + new_place(halves, relations, np.uint64(relation)) * stride
         for c in range(stride):
             memory[at + c] = rows[i, c]
     for index in range(relations[relation, INDEXES], relations[relation, INDEXES_END]):
         if indexes[index, MASK] >= 0:
             for place in range(first, relations[relation, USED]):
                 at = relations[relation, ROWS] + place * stride
-                link(memory, indexes[index, LINKS], list_of_row(memory, indexes, operands, index, at), place)
+                link(halves, indexes[index, LINKS], list_of_row(memory, indexes, operands, index, at), place)
 
 
 @inlined
-def link(memory, links, head, place):
+def link(halves, links, head, place):
     """Puts a place in front of a list."""
-    following = memory[np.uint64(head)]
-    memory[np.uint64(links + 2 * place)] = following
-    memory[np.uint64(links + 2 * place + 1)] = NONE
+    following = np.int64(halves[np.uint64(head)])
+    halves[np.uint64(links + 2 * place)] = following
+    halves[np.uint64(links + 2 * place + 1)] = NONE
     if following >= 0:
-        memory[np.uint64(links + 2 * following + 1)] = place
-    memory[np.uint64(head)] = place
+        halves[np.uint64(links + 2 * following + 1)] = place
+    halves[np.uint64(head)] = place
 
 
 @inlined
-def unlink(memory, links, head, place):
+def unlink(halves, links, head, place):
     """Takes a place out of a list."""
-    following, before = memory[np.uint64(links + 2 * place)], memory[np.uint64(links + 2 * place + 1)]
+    following = np.int64(halves[np.uint64(links + 2 * place)])
+    before = np.int64(halves[np.uint64(links + 2 * place + 1)])
     if following >= 0:
-        memory[np.uint64(links + 2 * following + 1)] = before
+        halves[np.uint64(links + 2 * following + 1)] = before
     if before >= 0:
-        memory[np.uint64(links + 2 * before)] = following
+        halves[np.uint64(links + 2 * before)] = following
     else:
-        memory[np.uint64(head)] = following
+        halves[np.uint64(head)] = following
 
 
 @inlined
 def list_of_row(memory, indexes, operands, index, row):
     """The list of `index` for the row that begins there in the memory."""
-    code = _START
+    code = START
     key = indexes[index, KEY]
     for k in range(indexes[index, KEYS]):
         code = step(code, np.uint64(memory[np.uint64(row + operands[np.uint64(key + k)])]))

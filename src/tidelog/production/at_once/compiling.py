@@ -26,10 +26,11 @@ _NAME = "firing"
 _ARRAYS = ("memory", "operands", "acted_on", "registers", "cursors", "row", "given", "log", "state")
 _TABLES = (
     "relations", "indexes", "steps", "heads", "plans", "alternatives", "triggers", "asking", "rules", "matters",
-    "fired", "rows", "out",
+    "seen", "waiting", "fired", "rows", "out",
 )  # fmt: skip
 _FORMS: Mapping[str, Form] = {
     **{name: ["int64", 1, "C"] for name in _ARRAYS},
+    "halves": ["int32", 1, "C"],
     **{name: ["int64", 2, "C"] for name in _TABLES},
 }
 """What kernels take, by the names that it has in all of them; the rest are numbers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tidelog.analysis.checked import CheckedProgram, ProductionRule, SignedHead
 from tidelog.kernels import firing_tables as table
-from tidelog.language.syntax_tree import Atom, ComparisonOperator, Negation, Semantics, Sign
+from tidelog.language.syntax_tree import Atom, Negation, Semantics, Sign, Term
 from tidelog.plan.planned import PROGRAMS_KEPT
 from tidelog.plan.retention.expressions import body_expression
 from tidelog.plan.same import Same
@@ -161,9 +161,10 @@ class Encoding:
             atoms = [part for part in parts if isinstance(part, Atom)]
             begin = len(self._plans)
             starts: Sequence[Atom | None] = atoms or [None]
+            terms = _terms(rule.heads)
             for start in starts:
                 plan = Plan(self._tables)
-                plan.take_parts(parts, Sense.SET, start=start)
+                plan.take_parts(parts, Sense.SET, start=start, ahead=terms)
                 self._end(plan, rule.heads, contested, start)
             self._alternatives.append([begin, len(self._plans)])
             for part in parts:
@@ -186,7 +187,7 @@ class Encoding:
             return
         plan = Plan(self._tables)
         plan.take_given(atom.arguments, self._checked.schemas[atom.relation].kinds)
-        plan.take_parts(parts, Sense.SET)
+        plan.take_parts(parts, Sense.SET, ahead=_terms(rule.heads))
         number = self._end(plan, rule.heads, contested, None)
         sign = table.WENT if isinstance(part, Negation) else table.CAME
         self._triggers.append([self._tables.relation(atom.relation), sign, number])
@@ -197,9 +198,7 @@ class Encoding:
         plan = Plan(self._tables)
         terms = [plain(term) for term in head.atom.arguments]
         left = plan.take_given(terms, kinds)
-        plan.take_parts(parts, Sense.SET)
-        for register, term in left:
-            plan.compare(ComparisonOperator.EQUAL, register, plan.value(checked_term(term), Kind.NUMBER))
+        plan.take_parts([*left, *parts], Sense.SET)
         number = self._end(plan, [head], contested, None, is_enough=True)
         relation = self._tables.relation(head.atom.relation)
         self._triggers.append([relation, _UNDOING[head.sign], number])
@@ -231,6 +230,11 @@ class Encoding:
         plan.step(table.EMIT, begin, len(self._heads), int(is_enough))
         self._plans.append([plan.first, table.NONE if start is None else self._tables.relation(start.relation)])
         return len(self._plans) - 1
+
+
+def _terms(heads: Iterable[SignedHead]) -> list[Term]:
+    """What heads say, in the words of a kernel."""
+    return [checked_term(term) for head in heads for term in head.atom.arguments]
 
 
 def _array(rows: Sequence[Sequence[int]], columns: int) -> Table:

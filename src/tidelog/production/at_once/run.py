@@ -40,6 +40,7 @@ MOST_STEPS, MORE_STEPS = 1 << 17, 1 << 15
 pays to retain joins."""
 
 _LEAST_ROOM = 64
+_WAITING = 32
 _SPARE_WORDS = 1 << 20
 _LOG_WORDS = 1 << 19
 _CYCLES = 1 << 10
@@ -82,6 +83,8 @@ class Run:
         self._cursors = np.zeros(len(encoded.steps), np.int64)
         widest = max(schema.arity for schema in encoded.relations)
         self._row, self._given = np.zeros(max(1, widest), np.int64), np.zeros(max(1, widest), np.int64)
+        self._waiting = np.zeros((_WAITING, table.WAITING_ROW + widest), np.int64)
+        self._seen = np.zeros_like(encoded.matters)
         self._fired = np.empty((_CYCLES, 2), np.int64)
         self._state = np.zeros(table.STATE, np.int64)
         self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
@@ -94,14 +97,14 @@ class Run:
         words = [room * self._words_of_place(relation) for relation, room in enumerate(rooms)]
         self._log = spare.log
         is_enough = spare.memory.size > sum(words)
-        self._memory = spare.memory if is_enough else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64)
+        self._use(spare.memory if is_enough else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64))
         for relation, room in enumerate(rooms):
             self._make_room(relation, room)
         for relation, schema in enumerate(encoded.relations):
             if counts[relation]:
                 jit.work(counts[relation])
                 rows = words_of_ids(ids_of(backend.facts(schema.relation)), schema.kinds, self._values)
-                take_rows(self._memory, self._relations, self._indexes, encoded.operands, relation, rows)
+                take_rows(self._memory, self._halves, self._relations, self._indexes, encoded.operands, relation, rows)
 
     @property
     def cycles(self) -> int:
@@ -122,14 +125,14 @@ class Run:
         """Fires for a while; why it stopped. Where room was missing, there is more now."""
         encoded, state = self._encoded, self._state
         stopped = fire(
-            self._memory, self._relations, self._indexes, encoded.steps, encoded.operands, encoded.heads,
+            self._memory, self._halves, self._relations, self._indexes, encoded.steps, encoded.operands, encoded.heads,
             encoded.plans, encoded.alternatives, encoded.triggers, encoded.asking, self._rules, encoded.matters,
-            self._acted_on, self._registers, self._cursors, self._row, self._given, self._log,
-            self._fired, state, state[table.STEPS] + _STEPS_AT_ONCE, limits.rounds, limits.rows,
+            self._seen, self._acted_on, self._registers, self._cursors, self._row, self._given, self._waiting,
+            self._log, self._fired, state, state[table.STEPS] + _STEPS_AT_ONCE, limits.rounds, limits.rows,
         )  # fmt: skip
         if stopped == table.NO_MEMORY:
             size = 4 * self._memory.size + int(state[table.WORDS_NEEDED])
-            self._memory = _longer(self._memory, int(state[table.TAIL]), size)
+            self._use(_longer(self._memory, int(state[table.TAIL]), size))
         elif stopped == table.NO_LOG:
             self._log = _longer(self._log, int(state[table.LOGGED]), 4 * self._log.size)
             self._fired = np.concatenate([self._fired, np.empty_like(self._fired)])
@@ -174,24 +177,29 @@ class Run:
         asked, room = int(self._relations[relation, table.ASKED]), _room_for(most)
         # Nothing but what is asked for is looked up any more: it gets all of the memory.
         if room * self._words_of_place(asked) > self._memory.size:
-            self._memory = np.empty(room * self._words_of_place(asked), np.int64)
+            self._use(np.empty(room * self._words_of_place(asked), np.int64))
         self._state[table.TAIL] = self._relations[asked, table.USED] = 0
         self._make_room(asked, room)
         out = np.empty((most, 1 + self._relations[asked, table.WIDTH]), np.int64)
         found = net_changes(
-            self._memory, self._relations, self._indexes, relation, self._row, self._log, self._state[table.LOGGED],
-            out,
+            self._memory, self._halves, self._relations, self._indexes, relation, self._row, self._log,
+            self._state[table.LOGGED], out,
         )  # fmt: skip
         return out[:found]
 
+    def _use(self, memory: Words) -> None:
+        self._memory, self._halves = memory, memory.view(np.int32)
+
     def _make_room(self, relation: int, room: int) -> None:
         operands, state = self._encoded.operands, self._state
-        assert make_room(self._memory, self._relations, self._indexes, operands, state, relation, room)
+        assert make_room(
+            self._memory, self._halves, self._relations, self._indexes, operands, state, relation, room
+        )  # fmt: skip
 
     def _words_of_place(self, relation: int) -> int:
         """The words that a place for a row of a relation takes."""
         indexes = self._relations[relation, table.INDEXES_END] - self._relations[relation, table.INDEXES]
-        return int(self._relations[relation, table.STRIDE] + 1 + 3 * indexes)
+        return int(self._relations[relation, table.STRIDE] + 1 + table.WORDS_OF_LINKS * indexes)
 
 
 def _room_for(rows: int) -> int:

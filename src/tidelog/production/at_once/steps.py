@@ -1,6 +1,7 @@
 """Takes the parts of a body, returns the steps of plans as rows of a table that a kernel follows.
 
 The next step is always one that only tests or computes, then an aggregate, then the atom with most columns known.
+What heads compute is computed as soon as it can be, not again for each row of steps that it does not depend on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tidelog.language.syntax_tree import (
     Term,
     Variable,
 )
-from tidelog.production.at_once.literals import Beyond, Group, Part, names_in
+from tidelog.production.at_once.literals import Beyond, Group, Part, checked_term, names_in
 from tidelog.schema import Kind, Schema, Value
 
 _OPERATORS = {
@@ -40,6 +41,9 @@ _FUNCTIONS = {
     "%": table.REMAINDER,
     "neg": table.NEGATE,
 }
+_AHEAD = ("+", "-", "*", "neg")
+"""Functions that are computed for rows that may not lead to an instance: they have a value, but for the largest numbers."""
+
 _AGGREGATES = {
     AggregateFunction.COUNT: table.COUNT,
     AggregateFunction.SUM: table.TOTAL,
@@ -107,6 +111,7 @@ class Plan:
         self.first = len(tables.steps)
         self._last = table.NONE
         self._levels: dict[int, int] = {}
+        self._computed: dict[Term, int] = {}
 
     def step(self, does: int, *numbers: int) -> int:
         """Writes a step that is gone back from to the last one that has rows to offer; its number."""
@@ -117,12 +122,12 @@ class Plan:
         """The last step whose rows the values of registers depend on; the first one of the plan if none does."""
         return max((self._levels.get(register, self.first) for register in registers), default=self.first)
 
-    def take_given(self, terms: Sequence[Term], kinds: Sequence[Kind]) -> list[tuple[int, Term]]:
-        """The first step of a plan that starts from one row: takes its variables. Returns what is left to compare, when
-        all has a value: registers and terms."""
+    def take_given(self, terms: Sequence[Term], kinds: Sequence[Kind]) -> list[Comparison]:
+        """The first step of a plan that starts from one row: takes its variables. Returns what is left to compare with
+        terms that must be computed."""
         taken: list[int] = []
         compared: list[int] = []
-        left: list[tuple[int, Term]] = []
+        left: list[Comparison] = []
         for column, (term, kind) in enumerate(zip(terms, kinds, strict=True)):
             match term:
                 case Variable(name) if name in self.bound:
@@ -132,22 +137,28 @@ class Plan:
                     taken += [column, self.bound[name]]
                 case Constant(value=value):
                     compared += [column, self.tables.constant(kind, value)]
-                case Call():
-                    left.append((self.tables.register(), term))
-                    taken += [column, left[-1][0]]
+                case Call(span=span):
+                    given = Variable(f"#given{column}")
+                    self.bound[given.name] = self.tables.register()
+                    taken += [column, self.bound[given.name]]
+                    left.append(Comparison(ComparisonOperator.EQUAL, given, checked_term(term), span, Kind.NUMBER))
         begin = self.tables.refer(taken + compared)
         ends = begin + len(taken), begin + len(taken) + len(compared)
         self.step(table.GIVEN, 0, 0, 0, 0, 0, begin, *ends)
         return left
 
-    def take_parts(self, parts: Sequence[Part], sense: Sense, start: Atom | None = None) -> None:
-        """Writes a step for each part, the atom `start` first."""
+    def take_parts(
+        self, parts: Sequence[Part], sense: Sense, start: Atom | None = None, ahead: Sequence[Term] = ()
+    ) -> None:
+        """Writes a step for each part, the atom `start` first; terms `ahead` are needed afterwards."""
         waiting = list(parts)
         if start is not None:
             waiting = [part for part in waiting if part is not start]
             self._take_atom(start, sense)
         while waiting:
             chosen = next((part for part in waiting if self._is_test(part, sense)), None)
+            if chosen is None:
+                self._compute(ahead)
             chosen = chosen or next((part for part in waiting if self._is_ready_group(part)), None)
             if chosen is None:
                 atoms = [part for part in waiting if isinstance(part, Atom)]
@@ -164,6 +175,8 @@ class Plan:
                 return self.bound[name]
             case Constant(value=value):
                 return self.tables.constant(kind, value)
+            case Call() if term in self._computed:
+                return self._computed[term]
             case Call(function=function, arguments=arguments):
                 values = [self.value(argument, Kind.NUMBER) for argument in arguments]
                 result = self.tables.register()
@@ -172,6 +185,12 @@ class Plan:
                 return result
             case _:
                 raise Beyond
+
+    def _compute(self, terms: Sequence[Term]) -> None:
+        """Computes those of `terms` whose variables have values by now."""
+        for term in terms:
+            if term not in self._computed and _is_sum(term) and names_in([term]) <= self.bound.keys():
+                self._computed[term] = self.value(term, Kind.NUMBER)
 
     def compare(self, operator: ComparisonOperator, left: int, right: int) -> None:
         """Writes the step that compares two registers."""
@@ -289,3 +308,10 @@ class Plan:
             self.compare(ComparisonOperator.EQUAL, self.bound[part.name], result)
         else:
             self.bound[part.name] = result
+
+
+def _is_sum(term: Term) -> bool:
+    """Whether a term is computed, by nothing but functions `_AHEAD`."""
+    if not isinstance(term, Call) or term.function not in _AHEAD:
+        return False
+    return all(_is_sum(each) for each in term.arguments if isinstance(each, Call))
