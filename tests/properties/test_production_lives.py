@@ -27,6 +27,7 @@ from tidelog.schema import Row
 from tidelog.world.worlds import World
 
 ACTIONS = ("change", "run", "undo", "late", "what if", "redo", "fails", "run", "elsewhere", "rule")
+INSIDE = ("change", "run", "late", "rule")
 
 facts = st.sampled_from([*ARITIES.items()]).flatmap(
     lambda named: st.tuples(st.just(named[0]), st.tuples(*[st.integers(1, 3)] * named[1]))
@@ -39,7 +40,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """The rules, the facts given and the states of the last run; `revisable` while rules find the facts that it left."""
+    """The rules, the facts given, the states of the last run; `revisable` while rules find the facts it left."""
 
     checked: CheckedProgram
     facts: State
@@ -68,9 +69,7 @@ class Life:
             case "what if":
                 with db.whatif() as hypothetical:
                     inside = self.known
-                    for each in self.data.draw(
-                        st.lists(st.sampled_from(["change", "run", "late", "rule"]), max_size=3)
-                    ):
+                    for each in self.data.draw(st.lists(st.sampled_from(INSIDE), max_size=3), "inside"):
                         inside = self.after(each, hypothetical, inside) or inside
                         self.check(hypothetical, inside)
             case "fails":

@@ -242,7 +242,7 @@ class Life:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@settings(max_examples=pairs(share=3))
+@settings(max_examples=pairs(share=2))
 @given(story=stories(PROGRAMS | CLOSURES), data=st.data())
 def test_a_session_holds_what_follows_whatever_it_went_through(
     variant: Variant, story: Story, data: st.DataObject
