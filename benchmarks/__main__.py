@@ -38,6 +38,19 @@ TABLES = (
     *(fresh_memory, updates, queries, push, push_pipeline, tiers, yield_tables),
     *(production_networks, production_late, rivals),
 )
+OTHER_TABLES = {
+    updates.NAME: "what changes cost beside starting over",
+    queries.NAME: "what questions cost beside deriving everything",
+    push.NAME: "generated code beside batches",
+    push_pipeline.NAME: "the memory that it saves",
+    tiers.NAME: "what compiling costs",
+    yield_tables.NAME: "watched rules beside other indexes",
+    production_networks.NAME: "rules that act, by what they retain",
+    production_late.NAME: "news that comes too late for them",
+    rivals.NAME: "CLIPS and durable_rules",
+    "spark": "rules on Spark beside a loop",
+    fresh_memory.NAME: "what makes the machine ready",
+}
 PEERS = [system for system in SYSTEMS if system != TIDELOG]
 
 
@@ -80,10 +93,9 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measures Tidelog beside its peers.",
-        epilog=f"`python -m benchmarks {updates.NAME} --help`: what changes cost beside starting over; "
-        f"`{queries.NAME} --help`: what questions cost beside deriving everything; "
-        f"`{push.NAME} --help`: generated code beside batches; "
-        f"`{yield_tables.NAME} --help`: watched rules beside other indexes.",
+        epilog="Other tables, each with a --help of its own: "
+        + "; ".join(f"`{name}`: {about}" for name, about in OTHER_TABLES.items())
+        + ".",
     )
     parser.add_argument(
         "names",

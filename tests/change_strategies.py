@@ -41,9 +41,9 @@ class Variant:
     def __str__(self) -> str:
         return self.name
 
-    def open(self, program: CheckedProgram, limits: Limits = DEFAULT_LIMITS) -> Session:
+    def open(self, program: CheckedProgram, limits: Limits = DEFAULT_LIMITS, **options: Any) -> Session:
         """A session over `program` that works in this way."""
-        return tidelog.open(program, limits=limits, **self.options)
+        return tidelog.open(program, limits=limits, **self.options, **options)
 
 
 VARIANTS = tuple(
@@ -61,9 +61,9 @@ def open_variants(program: CheckedProgram, limits: Limits = DEFAULT_LIMITS) -> I
 
 
 def pairs(share: int) -> int:
-    """How many stories a property tries with each variant: `share` parts, of which all properties together have 21.
+    """How many stories a property tries with each variant: `share` parts, of which all properties have 21 and more.
 
-    With the 150 examples of a plain run all of them together are tried with at least 2,000 pairs of program and script.
+    With the 150 examples of a plain run, 21 parts are at least 2,000 pairs of program and script.
     """
     return settings.default.max_examples * share * 14 // (21 * len(VARIANTS)) + 1
 

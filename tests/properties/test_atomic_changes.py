@@ -6,6 +6,8 @@ tried in `test_updates.py`.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,7 +97,7 @@ def test_the_seventh_row_is_named_when_it_is_wrong(variant: Variant, row: object
 
 
 def stop_or_go(story: Story, variant: Variant, limits: Limits) -> None:
-    """Each change either leads to the rows of the oracle or, by a limit, to those before it."""
+    """Each change either leads to the rows of the oracle or, by a limit, to those before it, as its hypothesis does."""
     checked = story.checked()
     explicit = explicit_start(checked, {})
     before = answer_after(checked, explicit)
@@ -107,6 +109,9 @@ def stop_or_go(story: Story, variant: Variant, limits: Limits) -> None:
             return
         for step in (Step(insert=story.sample.facts), *story.steps):
             then = step.after(explicit, checked)
+            with suppress(LimitError), session.whatif(insert=step.insert, retract=step.retract):
+                pass
+            assert rows_of(session) == before
             if succeeds(step, session):
                 explicit, answer = then, answer_after(checked, then)
                 assert not isinstance(answer, Failure)

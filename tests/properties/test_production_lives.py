@@ -20,11 +20,14 @@ from production_oracle import Fact, State, derived
 from production_strategies import ARITIES, VIEWS, ProductionSample, production_programs
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.errors import OscillationError, UsageError
+from tidelog.language.printer import print_rule
+from tidelog.language.syntax_tree import Semantics
 from tidelog.production.support import relations_needed
 from tidelog.schema import Row
 from tidelog.world.worlds import World
 
-ACTIONS = ("change", "run", "undo", "late", "what if", "redo", "fails", "run", "elsewhere")
+ACTIONS = ("change", "run", "undo", "late", "what if", "redo", "fails", "run", "elsewhere", "rule")
+INSIDE = ("change", "run", "late", "rule")
 
 facts = st.sampled_from([*ARITIES.items()]).flatmap(
     lambda named: st.tuples(st.just(named[0]), st.tuples(*[st.integers(1, 3)] * named[1]))
@@ -37,19 +40,21 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """The facts given, and the states of the last run; `revisable` as long as rules find the facts that it left."""
+    """The rules, the facts given, the states of the last run; `revisable` while rules find the facts it left."""
 
+    checked: CheckedProgram
     facts: State
     states: tuple[State, ...] = ()
     revisable: bool = False
+    gone: tuple[str, ...] = ()
 
 
 class Life:
     """What a session is to hold, with what undo and redo lead back to."""
 
     def __init__(self, checked: CheckedProgram, facts: State, data: st.DataObject) -> None:
-        self.checked, self.data = checked, data
-        self.known = Known(facts)
+        self.data = data
+        self.known = Known(checked, facts)
         self.done: list[Known] = []
         self.undone: list[Known] = []
 
@@ -64,7 +69,7 @@ class Life:
             case "what if":
                 with db.whatif() as hypothetical:
                     inside = self.known
-                    for each in self.data.draw(st.lists(st.sampled_from(["change", "run", "late"]), max_size=3)):
+                    for each in self.data.draw(st.lists(st.sampled_from(INSIDE), max_size=3), "inside"):
                         inside = self.after(each, hypothetical, inside) or inside
                         self.check(hypothetical, inside)
             case "fails":
@@ -92,36 +97,32 @@ class Life:
                 delta = world.apply(insert=by_relation(come), retract=by_relation(go))
                 assert delta.counts.inserted == len(after - known.facts)
                 assert delta.counts.retracted == len(known.facts - after)
-                is_left = not self.concerned(after ^ known.facts)
+                is_left = not concerned(known.checked, after ^ known.facts)
                 return replace(known, facts=after, revisable=known.revisable and is_left)
             case "run":
-                states = self.states(known.facts)
-                return self.unless_round(states, world.run)
+                return unless_round(known, states_from(known, known.facts), world.run)
+            case "rule":
+                there = [print_rule(rule) for rule in known.checked.program.rules if rule.signs]
+                comes = bool(known.gone) and (not there or self.data.draw(st.booleans(), "a rule comes back"))
+                text = self.data.draw(st.sampled_from(known.gone if comes else there), "rule")
+                assert not (world.add_rules(text) if comes else world.remove_rules(text))
+                gone = tuple(each for each in known.gone if each != text) if comes else (*known.gone, text)
+                return replace(known, checked=world.program, revisable=False, gone=gone)
             case "late":
                 come, go = (self.data.draw(st.lists(facts, max_size=2), name) for name in ("comes late", "goes late"))
                 news = {"insert": by_relation(come), "retract": by_relation(go)}
-                if not known.revisable or not self.concerned([*come, *go]) >= {*come, *go}:
+                if not known.revisable or not concerned(known.checked, [*come, *go]) >= {*come, *go}:
                     with pytest.raises(UsageError):
                         world.apply(**news, at=0)
                     return None
-                others = known.facts - self.concerned(known.facts)
-                start = self.concerned(known.states[0]) - {*go} | {*come} | others
-                return self.unless_round(self.states(start), lambda: world.apply(**news, at=0))
+                others = known.facts - concerned(known.checked, known.facts)
+                start = concerned(known.checked, known.states[0]) - {*go} | {*come} | others
+                return unless_round(known, states_from(known, start), lambda: world.apply(**news, at=0))
         raise AssertionError(action)
-
-    def unless_round(self, states: tuple[State, ...] | str, run: Callable[[], object]) -> Known | None:
-        if isinstance(states, str):
-            try:
-                run()
-            except OscillationError:
-                return None
-            raise AssertionError("the oracle goes round, the engine does not")
-        run()
-        return Known(states[-1], states, self.checked.semantics.semantics.value == "parallel")
 
     def fails(self, db: tidelog.Session) -> None:
         """A run whose first firing, or whose first change, somebody does not take."""
-        states = self.states(self.known.facts)
+        states = states_from(self.known, self.known.facts)
         if isinstance(states, str) or states[-1] == states[0]:
             return
         try:
@@ -135,17 +136,9 @@ class Life:
             return
         raise AssertionError("nobody was told")
 
-    def concerned(self, some: Iterable[Fact]) -> State:
-        """Those of `some` that production rules have to do with, by themselves or by what they read."""
-        needed = relations_needed(self.checked)
-        return frozenset(fact for fact in some if fact[0] in needed)
-
-    def states(self, start: State) -> tuple[State, ...] | str:
-        return states_by_oracle(self.checked, by_relation(sorted(start)))
-
     def check(self, world: World, known: Known) -> None:
         assert {(name, row) for name in ARITIES for row in world[name].rows()} == known.facts
-        views = derived(self.checked, known.facts)
+        views = derived(known.checked, known.facts)
         for name in VIEWS:
             assert set(world[name].rows()) == views[name]
         asked = self.data.draw(facts, "whose history")
@@ -153,6 +146,27 @@ class Life:
         assert [(each.cycle, each.is_there) for each in records[1:]] == (
             statuses_in([*known.states], asked) if known.states else []
         )
+
+
+def unless_round(known: Known, states: tuple[State, ...] | str, run: Callable[[], object]) -> Known | None:
+    """What is known after `run` has led to the last of `states`; None where rules go round, and it says so."""
+    if isinstance(states, str):
+        with pytest.raises(OscillationError):
+            run()
+        return None
+    run()
+    is_parallel = known.checked.semantics is not None and known.checked.semantics.semantics is Semantics.PARALLEL
+    return replace(known, facts=states[-1], states=states, revisable=is_parallel)
+
+
+def concerned(checked: CheckedProgram, some: Iterable[Fact]) -> State:
+    """Those of `some` that production rules have to do with, by themselves or by what they read."""
+    needed = relations_needed(checked)
+    return frozenset(fact for fact in some if fact[0] in needed)
+
+
+def states_from(known: Known, start: State) -> tuple[State, ...] | str:
+    return states_by_oracle(known.checked, by_relation(sorted(start)))
 
 
 def by_relation(some: list[Fact]) -> dict[str, list[Row]]:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from answers import by_engine, by_oracle, checked_program
 from case_files import Case, all_cases
-from change_strategies import PROGRAMS, RISKY_PROGRAMS, Story, Variant, pairs, stories
+from change_strategies import CLOSURES, PROGRAMS, RISKY_PROGRAMS, Story, Variant, pairs, stories
 from replay import expected_history, replay, sessions_after_each_change
 from strategies import Sample, programs
 from test_cases import is_expected
 from tidelog import Maintenance, Tier
-from tidelog.backends.local import asking, operands, pushing, shares, sinks, together
+from tidelog.backends.local import asking, operands, pushing, shares, sinks, team, together
 from tidelog.errors import EvaluationError
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import PairSet
@@ -31,6 +31,7 @@ from unit.kernels.forms import tier
 from unit.local.test_tiers import PROGRAMS as TIER_PROGRAMS
 
 PUSH = Variant("push", {"tier": Tier.PUSH, "maintenance": Maintenance(modules=False)})
+BESIDE_CLOSURES = Variant("push beside closures", {"tier": Tier.PUSH})
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +99,21 @@ def test_changes_followed_by_pushed_rules_give_what_the_oracle_gives_at_once(sto
     history = expected_history(story)
     if history is not None:
         with PUSH.open(history.checked) as session:
+            replay(history, session)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@settings(max_examples=pairs(share=1))
+@given(story=stories(PROGRAMS | CLOSURES), worth_dividing=WORTH_DIVIDING)
+def test_changes_followed_by_pushed_rules_beside_closures_and_by_threads(
+    jobs: int, story: Story, worth_dividing: int
+) -> None:
+    history = expected_history(story)
+    short = mock.patch.multiple(shares, _STRETCH=1, WAITING_ROOM=2, _ENTRIES=0)
+    shared = mock.patch.multiple(together, _WORTH_SHARING=0, _WORTH_DIVIDING=worth_dividing)
+    pieces = mock.patch.multiple(team, _WORTH_SHARING=0, _TRIAL=0, _PIECE=2)
+    if history is not None:
+        with short, shared, pieces, BESIDE_CLOSURES.open(history.checked, jobs=jobs) as session:
             replay(history, session)
 
 

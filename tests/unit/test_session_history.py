@@ -264,3 +264,51 @@ def test_what_cannot_be_subscribed_is_refused(db: tidelog.Session) -> None:
         db.subscribe("pth", print)
     with pytest.raises(tidelog.UsageError, match="expected a function"):
         db.subscribe("path", "print")  # type: ignore[arg-type]
+
+
+STEP_BY_STEP = """
+.decl edge(a: number, b: number)
+.decl start(a: number)
+.decl seen(a: number)
+seen(x) :- start(x).
+seen(y) :- seen(x), edge(x, y).
+"""
+
+
+@pytest.fixture
+def limited() -> tidelog.Session:
+    """A session whose answers took more rounds, change by change, than one change may take."""
+    session = tidelog.open(STEP_BY_STEP, limits=tidelog.Limits(rounds=10))
+    session.apply(insert={"start": [(0,)]})
+    for node in range(30):
+        session.apply(insert={"edge": [(node, node + 1)]})
+    return session
+
+
+def test_a_whatif_ends_where_it_began_whatever_the_limits(limited: tidelog.Session) -> None:
+    with limited.whatif(retract={"edge": [(0, 1)]}) as hypothetical:
+        assert len(hypothetical["seen"]) == 1
+        hypothetical.remove_rules("seen(y) :- seen(x), edge(x, y).")
+    assert len(limited["seen"]) == 31
+
+
+def test_a_change_that_a_subscriber_refuses_is_taken_back_whatever_the_limits(limited: tidelog.Session) -> None:
+    def refuse(_: tidelog.RelationDelta) -> None:
+        raise ValueError("no")
+
+    with limited.subscribe("seen", refuse), pytest.raises(ValueError, match="no"):
+        limited.retract("edge", [(0, 1)])
+    assert len(limited["seen"]) == 31
+
+
+def test_other_rules_that_reach_a_limit_leave_everything_as_it_was(limited: tidelog.Session) -> None:
+    more = ".decl n(x: number) seen(x) :- n(x).\nn(0). n(y) :- n(x), y = x + 1, y < 20."
+    with pytest.raises(tidelog.LimitError):
+        limited.add_rules(more)
+    with pytest.raises(tidelog.LimitError):
+        limited.add_rules("start(100).\n" + "".join(f"edge({at}, {at + 1})." for at in range(100, 120)))
+    assert len(limited["seen"]) == 31
+    limited.retract("edge", [(0, 1)])
+    with pytest.raises(tidelog.LimitError):
+        limited.undo()
+    assert len(limited["seen"]) == 1

@@ -10,7 +10,7 @@ from tidelog.codegen.operands import NotPushed, PushedRule
 from tidelog.codegen.push_rule import push_rule
 from tidelog.plan.lower import lower
 from tidelog.plan.modules import with_modules
-from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Values, Version
+from tidelog.plan.nodes import Plan, RulePlan, StratumPlan, Version
 from tidelog.plan.optimize import optimize
 from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.walk import map_rules
@@ -25,8 +25,9 @@ def rule_codes(checked: CheckedProgram) -> Iterator[tuple[StratumPlan, list[tupl
     """
     plan = map_rules(with_modules(optimize(lower(checked))), ordered)
     surroundings = PlanSurroundings(plan)
+    facts = {rule.id for stratum in checked.strata for rule in stratum.rules if not rule.body}
     for stratum in plan.strata:
-        rules = [rule for rule in (*stratum.once, *stratum.rounds) if not isinstance(rule.node, Values)]
+        rules = [rule for rule in (*stratum.once, *stratum.rounds) if rule.id not in facts]
         yield stratum, [(rule, push_rule(rule, surroundings)) for rule in rules]
 
 

@@ -100,4 +100,8 @@ def parse_production(cursor: Cursor, word: Token) -> list[Item]:
             message = f"'{chosen.text}' knows no refraction: it is about single instances"
             cursor.report("D155", message, token.span, "remove it, or write .production instance refraction")
             refraction = False
+    elif cursor.token.kind == NAME and cursor.token.line == word.line and cursor.ahead().kind != "(":
+        token = cursor.advance()
+        message = f"unknown word '{token.text}' behind '.production {chosen.text}'"
+        cursor.report("D155", message, token.span, "remove it, or write .production instance refraction")
     return [ProductionDeclaration(semantics, refraction, cursor.since(word))]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from tidelog.maintain.budget import InVain
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import CannotClose, Run, materialize
 from tidelog.maintain.ordering import Ordering
-from tidelog.maintain.protocol import Limits, Maintenance, Observer
+from tidelog.maintain.protocol import UNLIMITED, Limits, Maintenance, Observer
 from tidelog.maintain.rule_changes import (
     derives,
     differences,
@@ -123,6 +123,15 @@ class Materialization:
             self._distrusted |= journal.take_back()
             raise
         return journal.nets
+
+    @contextmanager
+    def unlimited(self) -> Iterator[None]:
+        """A block that no limit stops: it leads back to what was there before, however far that is."""
+        limits, self._limits = self._limits, UNLIMITED
+        try:
+            yield
+        finally:
+            self._limits = limits
 
     def replace_program(self, checked: CheckedProgram) -> Outcome:
         """Takes another program with the same explicit facts, as far as it has their relations.

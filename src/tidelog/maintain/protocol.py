@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from pathlib import Path
+from sys import maxsize
 from typing import Protocol
 
 from tidelog.errors import UsageError
@@ -41,6 +43,9 @@ class Limits:
         for name in ("rounds", "rows", "seconds", "memory"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"the limit on {name} must be above 0, not {getattr(self, name)}")
+
+
+UNLIMITED = Limits(rounds=maxsize, rows=maxsize, seconds=inf, memory=maxsize)
 
 
 class Strategy(Enum):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import TypeVar
 from weakref import ref
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ from tidelog.production.semantics import Result
 from tidelog.production.support import relations_needed
 from tidelog.world.late_news import LastRun, LateNews, is_revisable
 from tidelog.world.questions import Questions
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +138,8 @@ class Model:
             self.is_read_only = False
 
     def take_back(self, step: Step) -> None:
-        """Undoes a step that was done. A session that cannot be brought back is closed: its answers would be wrong."""
-        try:
-            self.take(step.inverse())
-        except BaseException as reason:
-            self.close(f"the session is closed, because a change could not be taken back: {reason}")
-            raise
+        """Undoes a step that was done."""
+        self._go_back(self.take, step.inverse())
 
     def table(self, relation: str) -> pa.Table:
         """The rows of `relation`."""
@@ -211,12 +210,21 @@ class Model:
         """Facts go while their relations are still declared, and come when theirs are."""
         with ExitStack() as way_back:
             gone = self._apply(Change(retracted=step.change.retracted))
-            way_back.callback(self._apply, Change(inserted=gone.retracted))
+            way_back.callback(self._go_back, self._apply, Change(inserted=gone.retracted))
             moved = self.materialization.replace_program(step.after)
-            way_back.callback(self.materialization.replace_program, step.before)
+            way_back.callback(self._go_back, self.materialization.replace_program, step.before)
             come = self._apply(Change(inserted=step.change.inserted))
             way_back.pop_all()
         return in_sequence([gone, moved, come])
+
+    def _go_back(self, go: Callable[[T], object], where: T) -> None:
+        """Calls what leads back. A session that cannot be brought back is closed: its answers would be wrong."""
+        try:
+            with self.materialization.unlimited():
+                go(where)
+        except BaseException as reason:
+            self.close(f"the session is closed, because a change could not be taken back: {reason}")
+            raise
 
 
 @contextmanager

@@ -278,3 +278,12 @@ def test_the_plan_says_which_rules_have_no_code_of_their_own(
     ending = capsys.readouterr().out.split("as batches in every tier\n")[1]
     assert ending.startswith("  4: n(c)")
     assert "q(x)" not in ending
+
+
+def test_compile_shows_rules_and_no_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "facts.dl"
+    program.write_text(".decl a(x: number)\na(1).\n.decl b(x: number)\nb(x + 1) :- a(x).\n")
+    assert main(["compile", str(program)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("def push(")
+    assert "a(1)" not in printed
