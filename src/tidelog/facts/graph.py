@@ -30,9 +30,6 @@ _IDS_OF_A_NODE = 2
 
 _IDS_OF_AN_EDGE = 2 * _IDS_OF_A_NODE
 
-_MANY = 1 / 8
-"""The share of edges from which on it takes longer to take them out than to lay the others out again."""
-
 
 @dataclass(frozen=True, slots=True)
 class Edges:
@@ -147,9 +144,7 @@ class Graph:
         edges = edges.where((edges.sources >= 0) & (edges.targets >= 0))
         found = self.outgoing.remove(edges.sources, edges.targets, self.marks)
         edges = edges.where(found != ABSENT)
-        if edges.sources.size > _MANY * self.edge_count:
-            self._incoming = None
-        elif self._incoming is not None:
+        if self._incoming is not None:
             self._incoming.remove(edges.targets, edges.sources, self.marks)
         self.edge_count -= edges.sources.size
         return edges, found[found != ABSENT] == FIRST
