@@ -97,8 +97,10 @@ class Relation:
         self.set_ages([0], [0])
 
     def _take_other_rows(self) -> None:
-        """Room for other rows: that of the last but one, unless somebody still reads them. Those that were here until now
-        are often compared with the next."""
+        """Room for other rows: that of the last but one, unless somebody still reads them.
+
+        Those that were here until now are often compared with the next.
+        """
         before, self._former_rows = self._former_rows, None
         is_free = before is not None and sys.getrefcount(before) == _OWN_REFERENCES
         if _LEAST_KEPT <= self.count * self.width * 4 <= _MOST_KEPT and self.rows.base is None:
