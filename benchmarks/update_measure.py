@@ -44,14 +44,28 @@ class Figures:
 
 
 def measure(program: Path, folder: Path, modules: bool, tasks: tuple[str, ...]) -> Figures:
-    """The figures of one run, once kernels are loaded by a run on a small sample."""
+    """The figures of one run, once kernels are loaded by a run on a small sample, and by changes of stored pairs: a
+    few facts are kept in other forms than many."""
     use_compiled()
+    for highest in (1_000, 10_000):
+        change_pairs(highest)
     checked = tidelog.check(tidelog.parse(program.read_text(encoding="utf-8")))
     arities = {path.stem: checked.schemas[path.stem].arity for path in sorted(folder.glob("*.facts"))}
     sample = folder.parent / ".samples" / program.stem
     warm = [f"{SINGLE}:3" if task.startswith(SINGLE) else QUARTER for task in tasks]
     run(checked, prepare_sample(arities, sample), modules, tuple(warm))
     return run(checked, folder, modules, tasks)
+
+
+def change_pairs(highest: int) -> None:
+    """Deletes and inserts pairs of numbers up to `highest` that no rule reads, until the dead ones are cleared away."""
+    pairs = np.unique(default_rng(1).integers(0, highest, (5 * highest, 2)), axis=0)
+    checked = tidelog.check(tidelog.parse(".decl pair(x: number, y: number)\n.input pair\n"))
+    with opened(checked, {"pair": pairs}, modules=True) as session:
+        session.materialize()
+        for many in (len(pairs) // 5, len(pairs) // 4):
+            for _ in range(REPEATED):
+                timed(session, chosen({"pair": pairs}, many, default_rng(many)))
 
 
 def run(checked: tidelog.CheckedProgram, folder: Path, modules: bool, tasks: tuple[str, ...]) -> Figures:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks import update_measure, updates
 from benchmarks.__main__ import main
+from benchmarks.change_shares import Work, work_of
 from benchmarks.generators import prepare_sample
 from benchmarks.paper_tables import paper_tables
 from benchmarks.runner import Failure
@@ -81,3 +82,10 @@ def test_the_command_prints_the_tables_and_complains_about_wrong_rows(
         "| chain of 2,000: non-linear rule beside the linear one | 1.00000 | 1.00000 | 1.0000 | ≤ 2 met |" in shown.out
     )
     assert "WRONG ANSWER: quarter: 3 rows" in shown.err
+
+
+def test_work_is_the_rows_of_rules_and_the_ways_to_derive_them() -> None:
+    text = (PROGRAMS / "sg_graph.dl").read_text(encoding="utf-8")
+    facts = {"edge": np.array([(0, 1), (0, 2), (1, 3), (2, 3), (2, 4)])}
+    # (1, 2), (2, 1), (3, 4), (4, 3), each once from a common parent; (3, 3), (3, 4) and back from (1, 2) and (2, 1).
+    assert work_of(text, facts) == Work(rows=5, derivations=8)

@@ -69,7 +69,7 @@ class Runs:
         if pairs.shape[0] >= self._room.shape[1]:
             self._room = np.empty((2, 2 * pairs.shape[0] + 1), np.int64)
         self._sorting = Sorting(pairs, parts, self._room)
-        return self._sorting.tasks
+        return self._sorting.tasks()
 
     def _read(self, start: int, end: int) -> Rows:
         return np.ascontiguousarray(self._relation.living(start, end))
@@ -79,7 +79,8 @@ class Sorting:
     """Pairs on their way into runs, in so many parts, a power of two, with `room` for as many numbers as there are.
 
     Once all `tasks` are done, `rows` are the same pairs with those of an id side by side; None where most of these lie
-    so already, or ids are so many that sorting costs more than reading.
+    so already, or ids are so many that sorting costs more than reading. It does not hold its tasks, which hold it: rows
+    are to be free before Python looks for such circles.
     """
 
     def __init__(self, pairs: Rows, parts: int, room: Numbers) -> None:
@@ -91,10 +92,11 @@ class Sorting:
         begins[runs] = self._packed.size
         self._begins = begins[: runs + 1]
         self._is_sorted = False
+
+    def tasks(self) -> list[Callable[[], None]]:
+        """What there is to do: one task for each part, or nothing where that is not worth it."""
         is_worth_it = self._reach <= _MANY_IDS * self._packed.size
-        self.tasks: list[Callable[[], None]] = (
-            [partial(self._sort, part) for part in range(parts)] if is_worth_it else []
-        )
+        return [partial(self._sort, part) for part in range(self._parts)] if is_worth_it else []
 
     def _sort(self, part: int) -> None:
         room = np.empty(self._begins.size, np.int32), np.zeros(self._reach + 1, np.int64)
