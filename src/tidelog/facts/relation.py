@@ -37,8 +37,14 @@ _LEAST_KEPT, _MOST_KEPT = 1 << 20, 1 << 26
 """Bytes of rows whose memory is kept when they are forgotten, for those after the next: fresh memory costs more than
 what is written to it."""
 
-_OWN_REFERENCES = 2
-"""How many references Python counts to what one attribute holds, with the one that asks."""
+
+def _own_references() -> int:
+    """How many references Python counts where one variable holds an array, with the one that asks: versions differ."""
+    alone = np.empty(0)
+    return sys.getrefcount(alone)
+
+
+_OWN_REFERENCES = _own_references()
 
 
 class Clock:
