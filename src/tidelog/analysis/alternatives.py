@@ -33,7 +33,7 @@ def _choices(literal: Literal) -> Iterable[Body]:
 
 
 def check_alternatives(body: Body, span: Span) -> Diagnostic | None:
-    """A diagnostic for a body that stands for too many without disjunctions, or is too long, or has such an aggregate."""
+    """A diagnostic for a body that is too long, or stands for too many without disjunctions; so for its aggregates."""
     number = _count(body)
     if number > MOST_ALTERNATIVES:
         return Diagnostic(
