@@ -119,6 +119,25 @@ def test_a_rule_by_which_a_change_is_followed_has_code_sooner() -> None:
         assert set(noted) == {tiers.PATIENCE_WITH_CHANGES}
 
 
+def test_rules_that_derive_anew_after_a_change_have_code_sooner() -> None:
+    text = """
+    .decl edge(x: number, y: number)
+    .decl two(x: number, z: number)
+    two(x, z) :- edge(x, y), edge(y, z).
+    """
+    edges = [(number, number + 1) for number in range(300)]
+    noted: list[float] = []
+    with pytest.MonkeyPatch.context() as patch, tier("plain"), tidelog.open(text) as session:
+        patch.setattr(tiers.Tiers, "note", lambda _self, _rule, _seconds, patience=1.0: noted.append(patience))
+        session.insert("edge", edges)
+        session.materialize()
+        assert set(noted) == {1.0}
+        noted.clear()
+        delta = session.apply(retract={"edge": edges[:200]})
+        assert len(delta["two"].vanished) == 200
+        assert set(noted) == {tiers.PATIENCE_WITH_CHANGES}
+
+
 def test_nothing_was_measured_without_a_profile() -> None:
     with tidelog.open(TEXT) as session, pytest.raises(tidelog.UsageError, match="profile=True"):
         session.profile()

@@ -65,6 +65,7 @@ class LocalBackend:
         self._team = Team(jobs)
         self._crew = Crew(self._team, self._store.relations)
         self._tier = tier
+        self._derives_again = False
         self._running_ahead = RunningAhead(self._store)
         self._questions = Questions(self._store, tier, self._bodies)
         self._tiers = Tiers(self._store, tier, Sharing.ALONE if jobs == 1 else Sharing.TOGETHER)
@@ -141,6 +142,7 @@ class LocalBackend:
         return table
 
     def clear(self, relation: str) -> FactSet:
+        self._derives_again = True
         table, stored = self._store.compact(relation), self._store.relations[relation]
         if table is not None:
             held = table.facts()
@@ -239,7 +241,8 @@ class LocalBackend:
             task.head.stage(rows)
             watch(rule, count)
             stopped = perf_counter()
-            patience = PATIENCE_WITH_CHANGES if task.body.starts_from_marked else 1.0
+            is_soon_again = self._derives_again or task.body.starts_from_marked
+            patience = PATIENCE_WITH_CHANGES if is_soon_again else 1.0
             self._tiers.note(rule, stopped - started, patience)
             started = stopped
         return total
