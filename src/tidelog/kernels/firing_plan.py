@@ -65,6 +65,7 @@ from tidelog.kernels.firing_tables import (
     START,
     STATES,
     STEPS,
+    STEPS_OF_CHANGE,
     STRIDE,
     SUBTRACT,
     SURE,
@@ -101,7 +102,8 @@ def follow_plan(
     at = first
     is_new = at == first  # no constant: what takes one is compiled for constants and again for others
     count = 0
-    most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] - state[STEPS]
+    most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] + state[STEPS_OF_CHANGE] * state[CHANGES]
+    most -= state[STEPS]
     lowest = first  # of the steps that have gone on to another row since heads were looked at
     status = FINISHED
     while at >= 0:
@@ -351,7 +353,7 @@ def note_waiting(memory, halves, relations, indexes, operands, row, waiting, sta
         if relations[asked, USED] == room:
             if room >= state[MOST_ASKED] and room > 2 * state[CHANGES]:
                 return MUCH
-            if not make_room(memory, halves, relations, indexes, operands, state, asked, 4 * room):
+            if not make_room(memory, halves, relations, indexes, operands, state, asked, 2 * room):
                 return NO_MEMORY
         ask_for(memory, halves, relations, indexes, asked, row, sign, code)
     state[WAITING] = 0

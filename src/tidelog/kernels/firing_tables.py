@@ -41,10 +41,10 @@ TRIGGER_RELATION, TRIGGER_SIGN, TRIGGER_PLAN = range(3)
 ALTERNATIVES, ALTERNATIVES_END, TRIGGERS, TRIGGERS_END, ASKING, ASKING_END, SINCE = range(7)
 RULE_COLUMNS = 7
 # of the state of the run; so many rows of one relation may be asked for at once, so many steps followed, and more of
-# them with each cycle
+# them with each cycle and each change
 TAIL, LOGGED, CHANGES, CYCLES, ROWS_CAME, AGE, MOST_AGE, SUM, STEPS, WORDS_NEEDED = range(10)
-MOST_ASKED, MOST_STEPS, MORE_STEPS, WAITING = 10, 11, 12, 13
-STATE = 14
+MOST_ASKED, MOST_STEPS, MORE_STEPS, STEPS_OF_CHANGE, WAITING = range(10, 15)
+STATE = 15
 # of a row that waits to be noted as asked for: its relation, sign, whether heads ask for the opposite, its hash number;
 # behind these its columns
 WAITS_FOR, WAITING_SIGN, WAITING_CONTESTED, WAITING_CODE, WAITING_ROW = range(5)

@@ -31,13 +31,13 @@ from tidelog.production.report import CycleUsage, check_cycles
 MOST_FACTS = 1 << 16
 """Facts that are copied into the tables of a kernel: more of them are likely to be joined many at a time."""
 
-MOST_ASKED = 1 << 14
+MOST_ASKED = 1 << 13
 """Rows of one relation that a rule may ask for at once, or twice as many as have come and gone so far. More of them are
 quicker to join many at a time, if that is seen early: others look at everything again, before they go on."""
 
-MOST_STEPS, MORE_STEPS = 1 << 17, 1 << 15
-"""Steps that may be followed, and how many more with each cycle. Where rules look at more than that to do as much, it
-pays to retain joins."""
+MOST_STEPS, MORE_STEPS, STEPS_OF_CHANGE = 1 << 17, 1 << 15, 1 << 5
+"""Steps that may be followed, and how many more with each cycle and each fact that comes or goes. Where rules look at
+more than that to do as much, it pays to retain joins."""
 
 _LEAST_ROOM = 64
 _WAITING = 32
@@ -89,6 +89,7 @@ class Run:
         self._state = np.zeros(table.STATE, np.int64)
         self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
         self._state[[table.MOST_STEPS, table.MORE_STEPS]] = MOST_STEPS, MORE_STEPS
+        self._state[table.STEPS_OF_CHANGE] = STEPS_OF_CHANGE
         self._counts = counts
         spare = _spare_of(encoded)
         rooms = [_room_for(count) for count in (*counts, *[0] * encoded.acted_on)]
