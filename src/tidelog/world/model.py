@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -18,7 +18,7 @@ from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
-from tidelog.production.cycle import run_rules
+from tidelog.production.cycle import AtHand, run_rules
 from tidelog.production.semantics import OnFiring, Result
 from tidelog.production.support import relations_needed
 from tidelog.world.late_news import LastRun, LateNews, is_revisable
@@ -104,13 +104,15 @@ class Model:
         """The step that production rules make of the explicit facts, fired until none is firable."""
         self.materialize()
         checked, backend, facts = self.checked, self._backend, self.materialization
-        given = {name: facts.explicit(name) for name in relations_needed(checked)}
+        given = TablesOf(relations_needed(checked), facts.explicit)
+        at_hand = AtHand(facts.explicit_facts, facts.facts)
         fresh = backend.fresh(checked.schemas)
         with _errors_told(checked):
-            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, derived=facts.facts)
+            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, at_hand=at_hand)
         late_news = None
         if is_revisable(checked):
-            late_news = LateNews(checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))
+            tables = dict(given)
+            late_news = LateNews(checked, tables, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))
         return self._step_of(result, LastRun(result.read_chains, late_news))
 
     def rules_revised(self, change: Change, at: int) -> Step:
@@ -204,6 +206,23 @@ class Model:
             come = self._apply(Change(inserted=step.change.inserted))
             way_back.pop_all()
         return in_sequence([gone, moved, come])
+
+
+class TablesOf(Mapping[str, pa.Table]):
+    """The tables of some relations, each made when somebody asks for it."""
+
+    def __init__(self, relations: Set[str], table: Callable[[str], pa.Table]) -> None:
+        self._relations = relations
+        self._table = table
+
+    def __getitem__(self, relation: str) -> pa.Table:
+        return self._table(relation)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._relations)
+
+    def __len__(self) -> int:
+        return len(self._relations)
 
 
 @contextmanager
