@@ -10,6 +10,7 @@ import pytest
 import tidelog
 from answers import checked_program
 from tidelog.backends.local.backend import LocalBackend
+from tidelog.backends.local.tiers import Tiers
 from tidelog.connectors.frames import to_table
 from tidelog.errors import EvaluationError, LimitError, OscillationError, TidelogError
 from tidelog.facts.chain import ChainRecord
@@ -50,8 +51,12 @@ MOVES = """
 
 @pytest.fixture(autouse=True)
 def _kernels_are_used() -> Iterator[None]:
-    """As if kernels were compiled; they run as the Python that they are."""
-    with patch.object(jit, "is_compiled", lambda: True), patch.object(cycle.compiler, "is_ready", lambda: True):
+    """As if kernels were compiled; they run as the Python that they are, and the network's rules never have code."""
+    with (
+        patch.object(jit, "is_compiled", lambda: True),
+        patch.object(cycle.compiler, "is_ready", lambda: True),
+        patch.object(Tiers, "note", lambda *_: None),
+    ):
         yield
 
 
