@@ -109,7 +109,7 @@ def test_what_is_too_much_at_once_goes_on_where_the_kernel_ended(
     checked = checked_program(sample.text)
     expected = states_by_oracle(checked, sample.facts)
     room = {"_LEAST_ROOM": 1, "_SPARE_WORDS": 0, "_LOG_WORDS": 4, "_CYCLES": 1}
-    small = {"MOST_ASKED": most, "MOST_STEPS": 8 * most, "MORE_STEPS": 8, **room}
+    small = {"MOST_ASKED": most, "MOST_STEPS": 8 * most, "MORE_STEPS": 8, "STEPS_OF_CHANGE": 1, **room}
     with tier(form), patch.multiple(run, **small), patch.object(jit, "is_compiled", lambda: True):
         result = result_or_error(checked, sample.facts, None)
     if isinstance(result, str):

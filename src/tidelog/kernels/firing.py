@@ -291,7 +291,7 @@ def _has_room(memory, halves, relations, indexes, operands, state, acted_on):
         room = relations[relation, ROOM]
         most = relations[relation, LIVING] + relations[relations[relation, ASKED], USED]
         while room < most:
-            room *= 4
+            room *= 2
         if room > relations[relation, ROOM] and not make_room(
             memory, halves, relations, indexes, operands, state, relation, room
         ):

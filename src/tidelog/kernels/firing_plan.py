@@ -65,6 +65,7 @@ from tidelog.kernels.firing_tables import (
     START,
     STATES,
     STEPS,
+    STEPS_OF_CHANGE,
     STRIDE,
     SUBTRACT,
     SURE,
@@ -101,7 +102,8 @@ def follow_plan(
     at = first
     is_new = at == first  # no constant: what takes one is compiled for constants and again for others
     count = 0
-    most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] - state[STEPS]
+    most = state[MOST_STEPS] + state[MORE_STEPS] * state[CYCLES] + state[STEPS_OF_CHANGE] * state[CHANGES]
+    most -= state[STEPS]
     lowest = first  # of the steps that have gone on to another row since heads were looked at
     status = FINISHED
     while at >= 0:
@@ -124,7 +126,8 @@ def follow_plan(
             goes_on = _next_row(memory, halves, relations, indexes, steps, operands, registers, cursors, number, is_new)
             lowest = min(lowest, at)
         elif is_lookup:
-            goes_on = _has_row(memory, halves, relations, indexes, steps, operands, registers, number) == (does == PRESENT)
+            has_row = _has_row(memory, halves, relations, indexes, steps, operands, registers, number)
+            goes_on = has_row == (does == PRESENT)
         elif does == COMPARE:
             left, right = registers[np.uint64(steps[number, SECOND])], registers[np.uint64(steps[number, THIRD])]
             goes_on = _holds(steps[number, FIRST], left, right)
@@ -155,7 +158,7 @@ def follow_plan(
             for head in range(steps[number, FIRST], steps[number, SECOND]):
                 which = np.uint64(head)
                 if heads[which, HEAD_LEVEL] >= lowest:
-                    _ask(memory, halves, relations, indexes, operands, heads, registers, waiting, state, which)
+                    _ask(halves, relations, indexes, operands, heads, registers, waiting, state, which)
                     if state[WAITING] == waiting.shape[0]:
                         status = note_waiting(memory, halves, relations, indexes, operands, row, waiting, state)
                         if status != FINISHED:
@@ -306,7 +309,7 @@ def _takes_given(steps, operands, registers, given, at):
 
 
 @inlined
-def _ask(memory, halves, relations, indexes, operands, heads, registers, waiting, state, head):
+def _ask(halves, relations, indexes, operands, heads, registers, waiting, state, head):
     """Lets wait what a head asks for, while the processor fetches the lists where it may be found."""
     number = np.uint64(state[WAITING])
     relation = np.uint64(heads[head, HEAD_RELATION])
@@ -343,13 +346,14 @@ def note_waiting(memory, halves, relations, indexes, operands, row, waiting, sta
         asked = np.uint64(relations[relation, ASKED])
         place = find_row(memory, halves, relations, indexes, asked, row, code)
         if place >= 0:
-            memory[np.uint64(relations[asked, ROWS] + place * relations[asked, STRIDE] + relations[asked, WIDTH])] |= sign
+            at = relations[asked, ROWS] + place * relations[asked, STRIDE]
+            memory[np.uint64(at + relations[asked, WIDTH])] |= sign
             continue
         room = relations[asked, ROOM]
         if relations[asked, USED] == room:
             if room >= state[MOST_ASKED] and room > 2 * state[CHANGES]:
                 return MUCH
-            if not make_room(memory, halves, relations, indexes, operands, state, asked, 4 * room):
+            if not make_room(memory, halves, relations, indexes, operands, state, asked, 2 * room):
                 return NO_MEMORY
         ask_for(memory, halves, relations, indexes, asked, row, sign, code)
     state[WAITING] = 0

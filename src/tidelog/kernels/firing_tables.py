@@ -19,11 +19,12 @@ from tidelog.kernels.hashing import step
 from tidelog.kernels.jit import inlined, lean
 
 # of a relation: columns that tell rows apart, words of a row, rows, places used, places there are, where rows begin and
-# (in halves) the states of places, the first free place, its indexes, the relation for what is asked of it, changes so far
+# where in halves the states of places, the first free place, its indexes, the relation for what is asked of it, and how
+# many rows came and went
 WIDTH, STRIDE, LIVING, USED, ROOM, ROWS, STATES, FREE, INDEXES, INDEXES_END, ASKED, HAVE_COME, HAVE_GONE = range(13)
 RELATION_COLUMNS = 13
-# of an index: its relation, where its key is among the operands, columns of the key, where (in halves) the first rows of
-# lists begin, where for each row the next and the previous one, the number of lists less one (NONE: nobody has asked yet)
+# of an index: its relation, where its key is among the operands, columns of the key, where in halves the first rows of
+# lists begin, where for each row the next and the previous one, the number of lists less one (NONE: no one has asked)
 INDEXED, KEY, KEYS, HEADS, LINKS, MASK = range(6)
 INDEX_COLUMNS = 6
 # of a step: what it does, the step to go back to, what it needs; keys, then columns to take and to compare
@@ -40,10 +41,10 @@ TRIGGER_RELATION, TRIGGER_SIGN, TRIGGER_PLAN = range(3)
 ALTERNATIVES, ALTERNATIVES_END, TRIGGERS, TRIGGERS_END, ASKING, ASKING_END, SINCE = range(7)
 RULE_COLUMNS = 7
 # of the state of the run; so many rows of one relation may be asked for at once, so many steps followed, and more of
-# them with each cycle
+# them with each cycle and each change
 TAIL, LOGGED, CHANGES, CYCLES, ROWS_CAME, AGE, MOST_AGE, SUM, STEPS, WORDS_NEEDED = range(10)
-MOST_ASKED, MOST_STEPS, MORE_STEPS, WAITING = 10, 11, 12, 13
-STATE = 14
+MOST_ASKED, MOST_STEPS, MORE_STEPS, STEPS_OF_CHANGE, WAITING = range(10, 15)
+STATE = 15
 # of a row that waits to be noted as asked for: its relation, sign, whether heads ask for the opposite, its hash number;
 # behind these its columns
 WAITS_FOR, WAITING_SIGN, WAITING_CONTESTED, WAITING_CODE, WAITING_ROW = range(5)
@@ -172,7 +173,7 @@ def make_room(memory, halves, relations, indexes, operands, state, relation, roo
     """Gives a relation `room` places, a power of two; False where the memory is too short, which changes nothing."""
     stride, used = relations[relation, STRIDE], relations[relation, USED]
     first, end = relations[relation, INDEXES], relations[relation, INDEXES_END]
-    needed = room * stride + room // 2
+    needed = room * stride + (room + 1) // 2
     for index in range(first, end):
         if indexes[index, MASK] >= 0:
             needed += WORDS_OF_LINKS * room
@@ -180,6 +181,7 @@ def make_room(memory, halves, relations, indexes, operands, state, relation, roo
     if rows + needed > memory.size:
         state[WORDS_NEEDED] = needed
         return False
+    state[TAIL] = rows + room * stride + (room + 1) // 2
     states = 2 * (rows + room * stride)
     for i in range(used * stride):
         memory[rows + i] = memory[relations[relation, ROWS] + i]
@@ -188,7 +190,6 @@ def make_room(memory, halves, relations, indexes, operands, state, relation, roo
     relations[relation, ROWS] = rows
     relations[relation, STATES] = states
     relations[relation, ROOM] = room
-    state[TAIL] = rows + room * stride + room // 2
     for index in range(first, end):
         if indexes[index, MASK] >= 0:
             make_index(memory, halves, relations, indexes, operands, state, index)

@@ -92,6 +92,10 @@ class Materialization:
         """The facts given to `relation`."""
         return self._backend.table(self._kept_in(relation))
 
+    def explicit_facts(self, relation: str) -> Facts:
+        """As `explicit`, as facts that a backend made from this one can store."""
+        return self._backend.facts(self._kept_in(relation))
+
     def load(self, relation: str, rows: pa.Table) -> int:
         """Adds explicit facts whose consequences nobody waits for; how many were new."""
         if self._is_current:

@@ -42,6 +42,15 @@ from tidelog.production.rule_plans import Match, RuleMatches
 from tidelog.production.semantics import Result, net_effect
 
 
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """Gives the facts of a relation to a backend that was made from the one that has them: those that were `given` to
+    the relation, and `all` of them."""
+
+    given: Callable[[str], Facts]
+    all: Callable[[str], Facts]
+
+
 def run_rules(
     checked: CheckedProgram,
     backend: Backend,
@@ -50,11 +59,11 @@ def run_rules(
     retention: Retention | None = None,
     limits: Limits = Limits(),  # noqa: B008  frozen
     on_firing: OnFiring | None = None,
-    derived: Callable[[str], Facts] | None = None,
+    at_hand: AtHand | None = None,
 ) -> Result:
     """What the production rules of `checked` do to the facts `given`, in `backend`, which is empty.
 
-    `derived` gives what follows from these by ordinary rules, where somebody has that already.
+    Where somebody has these already with what follows from them by ordinary rules, they are `at_hand`.
     `retention` says which joins are kept from cycle to cycle: that is about time and room, never about the answer. If
     nobody says so, one kernel runs the cycles where it can, and keeps none; else COSMA chooses.
     Raises OscillationError when they come back to a state, LimitError at a limit; `limits.rounds` counts cycles.
@@ -62,7 +71,7 @@ def run_rules(
     if checked.semantics is None:
         raise UsageError("the program has no production rules to run: it has no .production")
     made = prepared(checked, retention or Retention.COSMA)
-    followers = loaded(made, backend, given, limits, derived)
+    followers = loaded(made, backend, given, limits, at_hand)
     before = None
     if retention is None and on_firing is None and followers is None and isinstance(backend, InProcess):
         before = ran_at_once(checked, backend, limits)
@@ -84,21 +93,19 @@ def loaded(
     backend: Backend,
     given: Mapping[str, OwnRows],
     limits: Limits,
-    derived: Callable[[str], Facts] | None,
+    at_hand: AtHand | None,
 ) -> Materialization | None:
     """What follows what production rules do by ordinary rules, if there is such; `backend` has all facts then."""
     has_followers = not made.followed.isdisjoint(made.acted_on)
-    if derived is None or has_followers:
+    if at_hand is None or has_followers:
         facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
         for relation, rows in given.items():
             facts.load(relation, rows)
         facts.materialize()
         return facts if has_followers else None
     follow = frozenset(name for stratum in made.support.strata for name in stratum.relations)
-    for relation in given.keys() - follow:
-        backend.insert(relation, given[relation])
-    for relation in follow:
-        facts_of = derived(relation)
+    for relation in given.keys() | follow:
+        facts_of = at_hand.all(relation) if relation in follow else at_hand.given(relation)
         backend.exchange(relation, facts_of, facts_of.none())
     return None
 
@@ -107,12 +114,13 @@ def finished(logged: LoggedCycles, backend: Backend) -> Result:
     """What a run did that one kernel has ended; `backend` has the facts of the start."""
     came = {name: backend.table(name, net.came) for name, net in logged.nets.items() if len(net.came)}
     went = {name: backend.table(name, net.went) for name, net in logged.nets.items() if len(net.went)}
-    reader = backend.fresh({schema.relation: schema for schema in logged.encoded.relations})
+    reader = backend.fresh({})
     return Result(logged.cycles, came, went, cache(lambda: chains_of(logged, reader)))
 
 
 def chains_of(logged: LoggedCycles, reader: Backend) -> Chains:
-    """The chains of facts that came and went; `reader` can read them."""
+    """The chains of facts that came and went; `reader` reads them."""
+    reader.declare({schema.relation: schema for schema in logged.encoded.relations})
     notes = ChainNotes(reader)
     for cycle, (rule, nets) in enumerate(logged.each(), start=1):
         notes.note_nets(cycle, nets, (rule.name,))

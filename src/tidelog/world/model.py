@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -19,7 +19,7 @@ from tidelog.facts.change import Change, Outcome, in_sequence
 from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
-from tidelog.production.cycle import run_rules
+from tidelog.production.cycle import AtHand, run_rules
 from tidelog.production.firing import OnFiring
 from tidelog.production.semantics import Result
 from tidelog.production.support import relations_needed
@@ -111,13 +111,15 @@ class Model:
             raise UsageError(f"expected a function that takes a firing, found {type(on_firing).__name__}")
         self.materialize()
         checked, backend, facts = self.checked, self._backend, self.materialization
-        given = {name: facts.explicit(name) for name in relations_needed(checked)}
+        given = TablesOf(relations_needed(checked), facts.explicit)
+        at_hand = AtHand(facts.explicit_facts, facts.facts)
         fresh = backend.fresh(checked.schemas)
         with _errors_told(checked), self.read_only():
-            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, derived=facts.facts)
+            result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, at_hand=at_hand)
         late_news = None
         if is_revisable(checked):
-            late_news = LateNews(checked, given, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))
+            tables = dict(given)
+            late_news = LateNews(checked, tables, result.cycles, self._limits, lambda: backend.fresh(checked.schemas))
         return self._step_of(result, LastRun(result.read_chains, late_news))
 
     def rules_revised(self, change: Change, at: int) -> Step:
@@ -225,6 +227,23 @@ class Model:
         except BaseException as reason:
             self.close(f"the session is closed, because a change could not be taken back: {reason}")
             raise
+
+
+class TablesOf(Mapping[str, pa.Table]):
+    """The tables of some relations, each made when somebody asks for it."""
+
+    def __init__(self, relations: Set[str], table: Callable[[str], pa.Table]) -> None:
+        self._relations = relations
+        self._table = table
+
+    def __getitem__(self, relation: str) -> pa.Table:
+        return self._table(relation)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._relations)
+
+    def __len__(self) -> int:
+        return len(self._relations)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def far() -> list[tuple[int, ...]]:
     with tidelog.open(SWAP) as db:
         db.insert("left", [(n,) for n in range(5)])
+        db.insert("right", [(9,)])
         db.run()
         assert len(db.history("left", (0,))) == 2
         return sorted(db["far"])

@@ -28,11 +28,10 @@ _UNDOING = {Sign.INSERT: table.WENT, Sign.DELETE: table.CAME}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spare:
-    """The memory and the log of a run: to get pages from the system takes a while. It began with so many `facts`, and
-    in the end relations had these `rooms`: the next run of as many facts need not move them to find out."""
+    """The memory of a run: to get pages from the system takes a while. It began with so many `facts`, and in the end
+    relations had these `rooms`: the next run of as many facts need not move them to find out."""
 
     memory: Table
-    log: Table
     facts: int
     rooms: tuple[int, ...]
 
@@ -65,6 +64,8 @@ class EncodedRules:
     matters: Table
     spare: list[Spare] = field(default_factory=list)
     """What a run that is over leaves to the next one."""
+    logs: list[Table] = field(default_factory=list)
+    """The log of a run that nobody asks about any more."""
 
 
 def encoded(checked: CheckedProgram) -> EncodedRules | None:

@@ -23,7 +23,7 @@ from tidelog.maintain.journal import Net
 from tidelog.maintain.protocol import Limits
 from tidelog.plan.nodes import Version
 from tidelog.production.at_once.encoding import EncodedRules, Spare
-from tidelog.production.at_once.logged import LoggedCycles
+from tidelog.production.at_once.logged import LentLog, LoggedCycles
 from tidelog.production.at_once.words import Words, ids_of_words, word_of, words_of_ids
 from tidelog.production.ids import ids_of
 from tidelog.production.report import CycleUsage, check_cycles
@@ -31,13 +31,13 @@ from tidelog.production.report import CycleUsage, check_cycles
 MOST_FACTS = 1 << 16
 """Facts that are copied into the tables of a kernel: more of them are likely to be joined many at a time."""
 
-MOST_ASKED = 1 << 12
+MOST_ASKED = 1 << 13
 """Rows of one relation that a rule may ask for at once, or twice as many as have come and gone so far. More of them are
 quicker to join many at a time, if that is seen early: others look at everything again, before they go on."""
 
-MOST_STEPS, MORE_STEPS = 1 << 17, 1 << 15
-"""Steps that may be followed, and how many more with each cycle. Where rules look at more than that to do as much, it
-pays to retain joins."""
+MOST_STEPS, MORE_STEPS, STEPS_OF_CHANGE = 1 << 17, 1 << 15, 1 << 5
+"""Steps that may be followed, and how many more with each cycle and each fact that comes or goes. Where rules look at
+more than that to do as much, it pays to retain joins."""
 
 _LEAST_ROOM = 64
 _WAITING = 32
@@ -89,13 +89,14 @@ class Run:
         self._state = np.zeros(table.STATE, np.int64)
         self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
         self._state[[table.MOST_STEPS, table.MORE_STEPS]] = MOST_STEPS, MORE_STEPS
+        self._state[table.STEPS_OF_CHANGE] = STEPS_OF_CHANGE
         self._counts = counts
         spare = _spare_of(encoded)
         rooms = [_room_for(count) for count in (*counts, *[0] * encoded.acted_on)]
         if spare.facts <= 2 * sum(counts):
             rooms = list(map(max, rooms, spare.rooms))
         words = [room * self._words_of_place(relation) for relation, room in enumerate(rooms)]
-        self._log = spare.log
+        self._log = _log_of(encoded)
         is_enough = spare.memory.size > sum(words)
         self._use(spare.memory if is_enough else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64))
         for relation, room in enumerate(rooms):
@@ -142,26 +143,27 @@ class Run:
         """What the run did so far. It does not go on after that."""
         rooms = tuple(self._relations[:, table.ROOM].tolist())
         nets = self._nets()
-        log, fired = self._log[: self._state[table.LOGGED]].copy(), self._fired[: self.cycles].copy()
-        if self._memory.size + self._log.size <= _KEPT_WORDS and not self._encoded.spare:
-            self._encoded.spare.append(Spare(self._memory, self._log, sum(self._counts), rooms))
-        return LoggedCycles(self._encoded, self._values, is_over, self.began, self.rows_came, nets, log, fired)
+        if self._memory.size <= _KEPT_WORDS and not self._encoded.spare:
+            self._encoded.spare.append(Spare(self._memory, sum(self._counts), rooms))
+        log, fired = LentLog(self._log, self._encoded.logs), self._fired[: self.cycles].copy()
+        words = int(self._state[table.LOGGED])
+        return LoggedCycles(self._encoded, self._values, is_over, self.began, self.rows_came, nets, log, words, fired)
 
     def _nets(self) -> dict[str, Net]:
-        """The facts that came and went in all. Where none went, those that came stand in the memory; after them, what
-        came and went is looked for, which needs the memory for itself."""
+        """The facts that came and went in all. Where there were none or none went, those that came stand in the memory;
+        after them, what came and went is looked for, which needs the memory for itself."""
         come, gone = self._relations[: self._encoded.acted_on, [table.HAVE_COME, table.HAVE_GONE]].T
         changed = np.flatnonzero(come + gone)
-        found = {relation: self._net(relation) for relation in sorted(changed.tolist(), key=lambda at: gone[at] > 0)}
+        last = [count > 0 and some > 0 for count, some in zip(self._counts, gone.tolist(), strict=False)]
+        found = {relation: self._net(relation) for relation in sorted(changed.tolist(), key=last.__getitem__)}
         return {self._encoded.relations[relation].relation: found[relation] for relation in changed.tolist()}
 
     def _net(self, relation: int) -> Net:
         """The facts of a relation that came and went in all."""
         kinds, end = self._encoded.relations[relation].kinds, self._state[table.LOGGED]
         come, gone = self._relations[relation, [table.HAVE_COME, table.HAVE_GONE]].tolist()
-        if not gone:
-            begin = int(self._relations[relation, table.ROWS]) + self._counts[relation] * len(kinds)
-            came = self._memory[begin : begin + come * len(kinds)].reshape(come, len(kinds))
+        if not gone or not self._counts[relation]:
+            came = self._rows(relation)[self._counts[relation] :]
             signed = [came, came[:0]]
         elif come:
             rows = self._net_changes(relation, come + gone)
@@ -171,6 +173,14 @@ class Run:
             all_changes(self._relations, relation, self._log, end, went)
             signed = [went[:0], went]
         return Net(*(FactSet(ids_of_words(some, kinds, self._values)) for some in signed))
+
+    def _rows(self, relation: int) -> Words:
+        """The rows of a relation, in the order in which they came if none went."""
+        begin, states, used = self._relations[relation, [table.ROWS, table.STATES, table.USED]].tolist()
+        width = len(self._encoded.relations[relation].kinds)
+        rows = self._memory[begin : begin + used * width].reshape(used, width)
+        lives = self._halves[states : states + used] == table.LIVES
+        return rows if lives.all() else rows.compress(lives, axis=0)
 
     def _net_changes(self, relation: int, most: int) -> Words:
         """The rows of a relation that came or went in all, with that sign behind them."""
@@ -210,7 +220,14 @@ def _spare_of(encoded: EncodedRules) -> Spare:
     """What a run that is over has left, or new memory; threads may ask at once."""
     with suppress(IndexError):
         return encoded.spare.pop()
-    return Spare(np.empty(0, np.int64), np.empty(_LOG_WORDS, np.int64), 0, (0,) * len(encoded.relation_rows))
+    return Spare(np.empty(0, np.int64), 0, (0,) * len(encoded.relation_rows))
+
+
+def _log_of(encoded: EncodedRules) -> Words:
+    """A log that nobody reads any more, or a new one."""
+    with suppress(IndexError):
+        return encoded.logs.pop()
+    return np.empty(_LOG_WORDS, np.int64)
 
 
 def _longer(array: Words, used: int, size: int) -> Words:

@@ -42,7 +42,7 @@ _FUNCTIONS = {
     "neg": table.NEGATE,
 }
 _AHEAD = ("+", "-", "*", "neg")
-"""Functions that are computed for rows that may not lead to an instance: they have a value, but for the largest numbers."""
+"""Functions that are computed for rows that may lead to no instance: but for the largest numbers, they have a value."""
 
 _AGGREGATES = {
     AggregateFunction.COUNT: table.COUNT,
