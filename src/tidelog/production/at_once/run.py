@@ -132,7 +132,7 @@ class Run:
             self._log, self._fired, state, state[table.STEPS] + _STEPS_AT_ONCE, limits.rounds, limits.rows,
         )  # fmt: skip
         if stopped == table.NO_MEMORY:
-            size = 4 * self._memory.size + int(state[table.WORDS_NEEDED])
+            size = 2 * self._memory.size + int(state[table.WORDS_NEEDED])
             self._use(_longer(self._memory, int(state[table.TAIL]), size))
         elif stopped == table.NO_LOG:
             self._log = _longer(self._log, int(state[table.LOGGED]), 4 * self._log.size)
