@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.growing import GrowingArray
+from tidelog.facts.large_arrays import empty
 from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, chosen, membership_for
 from tidelog.facts.numbering import Numbering, numbering_of
 from tidelog.facts.search import numbers_among
@@ -380,7 +381,7 @@ class Relation:
         if room > self.rows.shape[0]:
             # What is never written to takes no memory: plenty of room saves copies, and a batch of known rows is free.
             plenty = min(_GROWTH * self.count, 2 * self.count + _SPARE // self.width)
-            rows = np.empty((max(room, plenty), self.width), np.int32)
+            rows = empty((max(room, plenty), self.width), np.int32)
             rows[: self.count] = self.rows[: self.count]
             self.rows = rows
         if self._dead is not None and self._dead.size < self.rows.shape[0]:

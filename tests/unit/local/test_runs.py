@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.backends.local.runs import Runs, Sorting
+from tidelog.backends.local.runs import Runs, Sorting, SortingRoom
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels.runs import end_of_run
@@ -21,7 +21,7 @@ def as_rows(pairs: list[Pair]) -> np.ndarray:
 
 
 def sorted_into_runs(rows: np.ndarray, parts: int = 1) -> np.ndarray | None:
-    sorting = Sorting(rows, parts, np.empty((2, len(rows) + 1), np.int64))
+    sorting = Sorting(rows, parts, SortingRoom())
     for task in sorting.tasks:
         task()
     return sorting.rows
