@@ -21,6 +21,12 @@ REACH = """
     .decl far(a: number, n: number)
     far(a, n) :- edge(a, _), n = count : { path(a, _) }.
 """
+SAME_GENERATION = """
+    .decl edge(a: number, b: number)
+    .decl same(a: number, b: number)
+    same(x, y) :- edge(p, x), edge(p, y), x != y.
+    same(x, y) :- edge(a, x), same(a, b), edge(b, y).
+"""
 COUNT = """
     .production set
     .decl at(n: number)
@@ -57,6 +63,11 @@ def derive(db: Session) -> None:
     db.undo()
 
 
+def derive_same(db: Session) -> None:
+    db.insert("edge", [(number // 3, number) for number in range(1, 200)])
+    assert len(db["same"]) == 17_242
+
+
 def fire(db: Session) -> None:
     db.insert("at", [(1,)])
     db.insert("most", [(50,)])
@@ -65,7 +76,7 @@ def fire(db: Session) -> None:
     assert len(db.history("at", (7,))) == 3
 
 
-@pytest.mark.parametrize(("program", "use"), [(REACH, derive), (COUNT, fire)])
+@pytest.mark.parametrize(("program", "use"), [(REACH, derive), (SAME_GENERATION, derive_same), (COUNT, fire)])
 @pytest.mark.parametrize("tier", [tidelog.Tier.AUTO, tidelog.Tier.VECTORISED, tidelog.Tier.PUSH])
 def test_a_session_that_nobody_has_is_gone(program, use, tier, stores):
     use(tidelog.open(program, tier=tier))  # Numba makes circles when it compiles

@@ -135,12 +135,13 @@ class _Generator:
         self._writer.line(f"{stop} = {self._writer.call('end_of_run', rows, 'row', 'end')}")
         self._writer.line(f"{self._writer.variable(first)} = {rows}[row, 0]")
         self._atoms.bound.add(first)
+        writer, bound = self._writer, self._atoms.bound  # whoever is left a loop must not hold the generator
 
         def loop() -> None:
-            at = self._writer.fresh("at")
-            self._writer.open(f"for {at} in range(row, {stop}):")
-            self._writer.line(f"{self._writer.variable(other)} = {rows}[{at}, 1]")
-            self._atoms.bound.add(other)
+            at = writer.fresh("at")
+            writer.open(f"for {at} in range(row, {stop}):")
+            writer.line(f"{writer.variable(other)} = {rows}[{at}, 1]")
+            bound.add(other)
 
         self._loops.leave({other}, loop)
 
@@ -268,11 +269,12 @@ class _Generator:
     ) -> None:  # fmt: skip
         """Goes on only if there are rows within `bounds`, whose columns are those `columns`; loops over them later."""
         low, high = bounds
+        writer, atoms = self._writer, self._atoms  # whoever is left a loop must not hold the generator
 
         def loop() -> None:
-            at = self._writer.fresh("at")
-            self._writer.open(f"for {at} in range({low}, {high}):")
-            self._atoms.bind(scan, {column: f"{rows}[{at}, {place}]" for place, column in enumerate(columns)}, needed)
+            at = writer.fresh("at")
+            writer.open(f"for {at} in range({low}, {high}):")
+            atoms.bind(scan, {column: f"{rows}[{at}, {place}]" for place, column in enumerate(columns)}, needed)
 
         self._writer.open(f"if {low} < {high}:")
         is_last = needed == [self._shape.last_of_head()] and not self._shape.is_used(needed[0], rest)

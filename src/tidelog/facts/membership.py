@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.buffers import SIZE, borrow, give_back
+from tidelog.facts.large_arrays import zeros
 from tidelog.kernels.bit_set import contains_bits, contains_ids, insert_bits, insert_ids, remove_bits, unknown_bits
 from tidelog.kernels.row_table import EMPTY, enter_rows, find_rows, move_rows, number_rows, remove_rows
 from tidelog.kernels.rows import largest_of_pairs
@@ -33,7 +34,6 @@ Mask = npt.NDArray[np.bool_]
 _SMALLEST = 64
 _FEW_BYTES = 1 << 22
 _SMALL_TABLE = 1 << 20
-_LARGE_PAGE = 1 << 21
 _NO_CELLS = np.zeros(0, np.int64)
 
 
@@ -259,7 +259,7 @@ class PairSet:
     def _turn_into_bits(self) -> None:
         # A little more than the ids seen so far, because ids often still arrive.
         self._stride = 8 * ((self._ranges[1] + self._ranges[1] // 8 + 63) // 64)
-        self._bits = np.zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
+        self._bits = zeros((self._ranges[0] + self._ranges[0] // 8) * self._stride, np.uint8)
         if self._used:
             spread_words(self._entries, self._bits, self._stride)
             self._entries = _free_entries(_SMALLEST)
@@ -406,11 +406,5 @@ def chosen(rows: Rows, mask: Mask) -> Rows:
 
 
 def _free_entries(count: int) -> Keys:
-    """A table of that many free entries. A large one begins where a large page of memory does: then it is made of such
-    pages, and each comes as fast as a few small ones."""
-    size = 16 * count
-    if size < 2 * _LARGE_PAGE:
-        return np.zeros(2 * count, np.int64)
-    room = np.zeros(size + _LARGE_PAGE, np.uint8)
-    begin = -room.ctypes.data % _LARGE_PAGE
-    return room[begin : begin + size].view(np.int64)
+    """A table of that many free entries."""
+    return zeros(2 * count, np.int64)

@@ -8,7 +8,6 @@ A row that is removed stays where it is, dead, until so many are that the others
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.growing import GrowingArray
+from tidelog.facts.large_arrays import empty
 from tidelog.facts.membership import IdSet, Mask, PairSet, Rows, RowSet, chosen, membership_for
 from tidelog.facts.numbering import Numbering, numbering_of
 from tidelog.facts.search import numbers_among
@@ -32,19 +32,6 @@ _MANY_DEAD = 1 << 12
 _MANY_ERAS = 1 << 14
 _MANY_SCANS = 0.9
 _MANY_AT_ONCE = 1 / 8
-
-_LEAST_KEPT, _MOST_KEPT = 1 << 20, 1 << 26
-"""Bytes of rows whose memory is kept when they are forgotten, for those after the next: fresh memory costs more than
-what is written to it."""
-
-
-def _own_references() -> int:
-    """How many references Python counts where one variable holds an array, with the one that asks: versions differ."""
-    alone = np.empty(0)
-    return sys.getrefcount(alone)
-
-
-_OWN_REFERENCES = _own_references()
 
 
 class Clock:
@@ -79,9 +66,6 @@ class Relation:
         self.width = max(1, arity)
         self._clock = clock or Clock()
         self.generation = 0
-        self.rows: Rows = np.empty((0, self.width), np.int32)
-        self.count = 0
-        self._former_rows: Rows | None = None
         self._membership: IdSet | PairSet | RowSet | None = None
         self.clear()
         self._membership = membership
@@ -89,7 +73,7 @@ class Relation:
     def clear(self) -> None:
         """Forgets every row. The next ones find as much room as these had."""
         self._room = () if self._membership is None else (self._membership.room,)
-        self._take_other_rows()
+        self.rows: Rows = np.empty((_SMALLEST, self.width), np.int32)
         self.count = self.stored = self.delta_start = 0
         self._membership = None
         self._numbering: Numbering | None = None
@@ -101,17 +85,6 @@ class Relation:
         self._removals = GrowingArray()
         self.generation += 1
         self.set_ages([0], [0])
-
-    def _take_other_rows(self) -> None:
-        """Room for other rows: that of the last but one, unless somebody still reads them.
-
-        Those that were here until now are often compared with the next.
-        """
-        before, self._former_rows = self._former_rows, None
-        is_free = before is not None and sys.getrefcount(before) == _OWN_REFERENCES
-        if _LEAST_KEPT <= self.count * self.width * 4 <= _MOST_KEPT and self.rows.base is None:
-            self._former_rows = self.rows
-        self.rows = before if before is not None and is_free else np.empty((_SMALLEST, self.width), np.int32)
 
     @property
     def size(self) -> int:
@@ -408,7 +381,7 @@ class Relation:
         if room > self.rows.shape[0]:
             # What is never written to takes no memory: plenty of room saves copies, and a batch of known rows is free.
             plenty = min(_GROWTH * self.count, 2 * self.count + _SPARE // self.width)
-            rows = np.empty((max(room, plenty), self.width), np.int32)
+            rows = empty((max(room, plenty), self.width), np.int32)
             rows[: self.count] = self.rows[: self.count]
             self.rows = rows
         if self._dead is not None and self._dead.size < self.rows.shape[0]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.growing import longer
+from tidelog.facts.large_arrays import empty
 from tidelog.facts.membership import Rows
 from tidelog.kernels.digits import sort_by_digits
 from tidelog.kernels.rows import largest_of_pairs
@@ -65,7 +66,7 @@ class WordRun:
             self.starts, self.counts, self.sizes = (np.zeros(2 * self.reach, np.int32) for _ in range(3))
         room = parts * pairs.shape[0]  # what is never written to takes no memory
         if room > self.words.size:
-            self.words, self.bits = np.empty(2 * room, np.int32), np.empty(2 * room, np.int64)
+            self.words, self.bits = empty((2 * room,), np.int32), empty((2 * room,), np.int64)
 
     def fill_part(self, part: int) -> None:
         """Lays out the pairs of that part."""
@@ -104,8 +105,8 @@ class _Room:
     def reserve(self, pairs: int) -> None:
         """Has room for so many pairs at least."""
         if pairs > self.packed.size:
-            self.packed, self.spare = np.empty(2 * pairs, np.int64), np.empty(2 * pairs, np.int64)
-            self.keys = np.empty(2 * pairs, np.int32)
+            self.packed, self.spare = empty((2 * pairs,), np.int64), empty((2 * pairs,), np.int64)
+            self.keys = empty((2 * pairs,), np.int32)
 
 
 def _sorted(packed: npt.NDArray[np.int64], spare: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
@@ -213,6 +214,6 @@ class WordRows:
         size = self.words.size
         while size < needed:
             size *= 16 if size < _MANY_WORDS else 4
-        words, bits = np.empty(size, np.int32), np.empty(size, np.int64)
+        words, bits = empty((size,), np.int32), empty((size,), np.int64)
         words[: self._end], bits[: self._end] = self.words[: self._end], self.bits[: self._end]
         self.words, self.bits = words, bits

@@ -414,18 +414,3 @@ def test_much_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     room = ref(relation.rows)
     relation.clear()
     assert room() is None
-
-
-@pytest.mark.parametrize("is_read", [False, True])
-def test_rows_forgotten_lend_their_memory_unless_somebody_reads_them(is_read):
-    relation = Relation(2)
-    addresses, seen = [], []
-    for first in range(3):
-        rows = np.stack([np.arange(1 << 17, dtype=np.int32), np.full(1 << 17, first, np.int32)], axis=1)
-        relation.insert(rows)
-        addresses.append(relation.rows.ctypes.data)
-        if is_read:
-            seen.append((relation.living(0, relation.stored)[:100], rows[:100]))
-        relation.clear()
-    assert (addresses[0] == addresses[2]) is not is_read
-    assert all((read == written).all() for read, written in seen)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from weakref import ref
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidelog.backends.local.runs import Runs, Sorting
+from tidelog.backends.local.runs import Runs, Sorting, SortingRoom
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels.runs import end_of_run
@@ -24,8 +21,8 @@ def as_rows(pairs: list[Pair]) -> np.ndarray:
 
 
 def sorted_into_runs(rows: np.ndarray, parts: int = 1) -> np.ndarray | None:
-    sorting = Sorting(rows, parts, np.empty((2, len(rows) + 1), np.int64))
-    for task in sorting.tasks():
+    sorting = Sorting(rows, parts, SortingRoom())
+    for task in sorting.tasks:
         task()
     return sorting.rows
 
@@ -86,16 +83,3 @@ def test_runs_follow_the_delta_and_what_is_removed() -> None:
         relation.remove(FactSet(as_rows([(0, 8)])))
         assert sorted(runs.delta().tolist()) == [[0, 7], [1, 5], [1, 6]]
         assert runs.between(0, 1).tolist() == [[9, 9]]
-
-
-def test_rows_that_were_sorted_are_free_once_nobody_reads_them() -> None:
-    rows = as_rows([(1, 5), (0, 7)] * 8)
-    seen = ref(rows)
-    gc.disable()
-    try:
-        with tier("plain"):
-            assert sorted_into_runs(rows) is not None
-        del rows
-        assert seen() is None, "Python need not look for circles"
-    finally:
-        gc.enable()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.facts.growing import longer
+from tidelog.facts.large_arrays import empty
 from tidelog.facts.membership import Mask, Rows, RowSet
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
@@ -234,7 +235,7 @@ class Index:
         self._free[:] = -1
         if count > self._payload.shape[0]:
             more = _growth(count) if count < self._relation.stored else 1  # what is never written to takes no memory
-            self._payload = np.empty((more * count, self._columns.size), np.int32)
+            self._payload = empty((more * count, self._columns.size), np.int32)
         cuts = [count * part // parts for part in range(parts + 1)]
         pieces = [groups[begin:end] for begin, end in pairwise(cuts)]
         rooms = np.zeros_like(self._counts)
@@ -277,7 +278,7 @@ class Index:
         A block that moves may need more than that: then this is done again.
         """
         rows = self._payload.shape[0]
-        target = np.empty((_growth(rows) * rows + _TAIL, self._columns.size), np.int32)
+        target = empty((_growth(rows) * rows + _TAIL, self._columns.size), np.int32)
         target[: self._tail] = self._payload[: self._tail]
         self._payload = target
 

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.facts.large_arrays import empty
 from tidelog.facts.membership import Rows
 from tidelog.facts.relation import Relation
 from tidelog.kernels import jit
@@ -28,7 +29,7 @@ class Runs:
         self._asking: tuple[int, ...] = ()
         self._rows: Rows | None = None
         self._sorting: Sorting | None = None
-        self._room: Numbers = np.empty((2, 0), np.int64)
+        self._room = SortingRoom()
 
     @property
     def rows_waiting(self) -> int:
@@ -65,41 +66,66 @@ class Runs:
         if self._asking == self._asked:
             return []
         pairs = self._read(start, end)
-        # The room is kept: fresh memory takes as long as sorting.
-        if pairs.shape[0] >= self._room.shape[1]:
-            self._room = np.empty((2, 2 * pairs.shape[0] + 1), np.int64)
         self._sorting = Sorting(pairs, parts, self._room)
-        return self._sorting.tasks()
+        return self._sorting.tasks
 
     def _read(self, start: int, end: int) -> Rows:
         return np.ascontiguousarray(self._relation.living(start, end))
 
 
+class SortingRoom:
+    """Where pairs are sorted into runs. It is kept: fresh memory takes as long as sorting."""
+
+    def __init__(self) -> None:
+        self.out: Numbers = np.empty(0, np.int64)
+        self.begins: Numbers = np.empty(1, np.int64)
+        self._own: list[npt.NDArray[np.int32]] = []
+        self._places: list[Numbers] = []
+
+    def reserve(self, pairs: int, parts: int) -> None:
+        """Has room for so many pairs, to be sorted in so many parts."""
+        if pairs > self.out.size:
+            self.out, self.begins = empty((2 * pairs,), np.int64), empty((2 * pairs + 1,), np.int64)
+        self._own += [np.empty(0, np.int32) for _ in range(parts - len(self._own))]
+        self._places += [np.empty(0, np.int64) for _ in range(parts - len(self._places))]
+
+    def of_part(self, part: int, runs: int, places: int) -> tuple[npt.NDArray[np.int32], Numbers]:
+        """What a part needs for so many runs, and a zero for each of so many places."""
+        if runs > self._own[part].size:
+            self._own[part] = empty((2 * runs,), np.int32)
+        if places > self._places[part].size:
+            self._places[part] = empty((2 * places,), np.int64)
+        self._places[part][:places] = 0
+        return self._own[part][:runs], self._places[part][:places]
+
+
 class Sorting:
-    """Pairs on their way into runs, in so many parts, a power of two, with `room` for as many numbers as there are.
+    """Pairs on their way into runs, in so many parts, a power of two.
 
     Once all `tasks` are done, `rows` are the same pairs with those of an id side by side; None where most of these lie
-    so already, or ids are so many that sorting costs more than reading. It does not hold its tasks, which hold it: rows
-    are to be free before Python looks for such circles.
+    so already, or ids are so many that sorting costs more than reading.
     """
 
-    def __init__(self, pairs: Rows, parts: int, room: Numbers) -> None:
+    def __init__(self, pairs: Rows, parts: int, room: SortingRoom) -> None:
         jit.work(pairs.shape[0])
+        room.reserve(pairs.shape[0], parts)
         self._packed = pairs.view(np.int64).reshape(-1)
         self._parts = parts
-        self._out, begins = room[0, : self._packed.size], room[1]
+        self._room = room
+        self._out, begins = room.out[: self._packed.size], room.begins
         runs, self._reach = map(int, find_runs(self._packed, begins))
         begins[runs] = self._packed.size
         self._begins = begins[: runs + 1]
         self._is_sorted = False
 
+    @property
     def tasks(self) -> list[Callable[[], None]]:
-        """What there is to do: one task for each part, or nothing where that is not worth it."""
+        """What there is to do. Nothing holds on to it: it holds the pairs."""
         is_worth_it = self._reach <= _MANY_IDS * self._packed.size
         return [partial(self._sort, part) for part in range(self._parts)] if is_worth_it else []
 
     def _sort(self, part: int) -> None:
-        room = np.empty(self._begins.size, np.int32), np.zeros(self._reach + 1, np.int64)
+        room = self._room.of_part(part, self._begins.size, self._reach + 1)
         if sort_into_runs(self._packed, self._begins, part, self._parts, *room, self._out):
             self._is_sorted = True
 
