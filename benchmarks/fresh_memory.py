@@ -1,9 +1,9 @@
 """`python -m benchmarks fresh-memory`: touches the memory that is free, so that later figures do not wait for it.
 
 A virtual machine gets its memory from the host page by page, when a page is first touched since the machine started.
-That took 3 ms a megabyte where it was measured, and 0.07 ms from then on, whichever process touches the page. So "from
-nothing", which fills new memory, took up to five times as long on a machine that had done little before, and ratios to
-it were smaller.
+That took 3 ms a megabyte where it was measured, and 0.07 ms from then on, whichever process touches the page, until
+the host takes it back. So "from nothing", which fills new memory, took up to five times as long on a machine that had
+done little before, and ratios to it were smaller.
 """
 
 from __future__ import annotations
