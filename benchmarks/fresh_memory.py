@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = read_options(arguments)
     size = int(options.gigabytes * 1e9) if options.gigabytes else available() * 9 // 10
     first, again = touch(size), touch(size)
-    print(markdown(("GB", "first ms / MB", "again ms / MB"), [[f"{size / 1e9:.1f}", f"{first:.2f}", f"{again:.2f}"]]))
+    print(markdown(("GB", "first ms / MB", "again ms / MB"), [[f"{size / 1e9:.1f}", f"{first:.4f}", f"{again:.4f}"]]))
     return 0
 
 

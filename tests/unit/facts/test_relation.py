@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from threading import Thread
-from weakref import ref
 
 import numpy as np
 import pytest
@@ -377,40 +376,3 @@ def test_a_relation_that_is_filled_again_has_the_room_it_had():
     room = relation.membership.room
     relation.clear()
     assert relation.membership.room == room
-
-
-def test_memory_of_the_rows_before_the_last_is_used_again_unless_they_are_still_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(relation_file, "_LEAST_KEPT", 1)
-    relation = Relation(2)
-
-    def refill(first: int) -> None:
-        relation.clear()
-        for row in range(100):
-            relation.insert(rows_array([(first, row)]))
-
-    relation.insert(rows_array([(0, row) for row in range(100)]))
-    held = [relation.rows[: relation.count]]
-    refill(1)
-    assert not np.shares_memory(relation.rows, held[0]), "the rows before are often compared with the next"
-    held.append(relation.rows[: relation.count])
-    refill(2)
-    assert not any(np.shares_memory(relation.rows, rows) for rows in held)
-    assert [rows[:, 0].tolist() for rows in held] == [[0] * 100, [1] * 100]
-    room = ref(relation.rows)
-    held.clear()
-    refill(3)
-    refill(4)
-    assert relation.rows is room()
-    assert living(relation) == [(4, row) for row in range(100)]
-
-
-def test_much_memory_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relation_file, "_LEAST_KEPT", 1)
-    monkeypatch.setattr(relation_file, "_MOST_KEPT", 100)
-    relation = Relation(2)
-    relation.insert(rows_array([(0, row) for row in range(100)]))
-    room = ref(relation.rows)
-    relation.clear()
-    assert room() is None
