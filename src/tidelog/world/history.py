@@ -15,8 +15,8 @@ class History:
     """The last steps of a session, as many as `limit`, in memory that `ROWS_KEPT` bounds."""
 
     def __init__(self, limit: int) -> None:
-        if limit < 0:
-            raise UsageError(f"history must be at least 0, not {limit}")
+        if not isinstance(limit, int) or limit < 0:
+            raise UsageError(f"history must be a whole number of changes, at least 0, not {limit!r}")
         self._limit = limit
         self._done: deque[Step] = deque()
         self._undone: list[Step] = []
