@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -88,8 +89,12 @@ def test_the_history_keeps_as_many_changes_as_it_was_told() -> None:
         with pytest.raises(tidelog.UsageError, match="older changes are forgotten \\(at most 2 are kept"):
             db.undo()
         assert sorted(db["edge"]) == [(0, 1), (1, 2)]
-    with pytest.raises(tidelog.UsageError, match="history must be at least 0"):
-        tidelog.open(REACHABLE, history=-1)
+
+
+@pytest.mark.parametrize("length", [-1, 1.5, "2", None])
+def test_a_history_of_no_whole_length_is_refused(length: Any) -> None:
+    with pytest.raises(tidelog.UsageError, match=f"history must be a whole number of changes, .*, not {length!r}"):
+        tidelog.open(REACHABLE, history=length)
 
 
 def test_the_history_keeps_only_so_many_facts(db: tidelog.Session, monkeypatch: pytest.MonkeyPatch) -> None:
