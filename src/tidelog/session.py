@@ -11,6 +11,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
+from tidelog.activation.location import location_at
 from tidelog.activation.watch_text import read_watch
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
@@ -27,6 +28,7 @@ from tidelog.language.embedded import RuleBuilder
 from tidelog.language.parser import parse
 from tidelog.language.syntax_tree import Directive, DirectiveKind, Program
 from tidelog.maintain.protocol import SILENT, Limits, Maintenance, Observer
+from tidelog.schema import Value
 from tidelog.world.delta import Delta
 from tidelog.world.history import History
 from tidelog.world.model import Model, Step
@@ -149,11 +151,14 @@ class Session(World):
         self._model.materialize()
         return self._subscriptions.add(relation, callback)
 
-    def watch(self, rule: str, on_match: OnMatch, *, on_error: OnError = OnError.STOP) -> Watch:
+    def watch(
+        self, rule: str, on_match: OnMatch, *, on_error: OnError = OnError.STOP, location: Value | None = None
+    ) -> Watch:
         """Calls `on_match` with each row of the head of `rule` that begins or ends, after the change it follows from.
 
         The rule reads relations of the program, derived ones too; its head needs no declaration. Everything is computed
-        first, and what holds already does not begin. The change stays applied when a callback raises.
+        first, and what holds already does not begin. The change stays applied when a callback raises. With a
+        `location`, literals of relations with a column marked `@` read the tuples that have this address there.
         """
         self._check_readable()
         if self._model.is_read_only or self._model.current is not self:
@@ -167,7 +172,8 @@ class Session(World):
             raise UsageError(f"expected a function that takes a match, found {type(on_match).__name__}")
         if not isinstance(rule, str):
             raise UsageError(f"expected the text of a rule to watch, found {type(rule).__name__}")
-        text = read_watch(rule, self.program)
+        here = None if location is None else location_at(location, self.program)
+        text = read_watch(rule, self.program, here)
         self._model.materialize()
         return self._watches.add(text, on_match, on_error, self.schemas, self._model.table)
 

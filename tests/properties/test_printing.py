@@ -133,7 +133,7 @@ ITEMS = st.one_of(
     st.builds(
         RelationDeclaration,
         RELATIONS,
-        st.lists(st.builds(AttributeDeclaration, WORDS, WORDS), max_size=3).map(tuple),
+        st.lists(st.builds(AttributeDeclaration, WORDS, WORDS, is_location=st.booleans()), max_size=3).map(tuple),
         st.lists(st.sampled_from(PLAIN_QUALIFIERS), max_size=2).map(tuple),
     ),
     st.builds(TypeDeclaration, WORDS, st.sampled_from([TypeForm.ALIAS, TypeForm.SUBTYPE]), st.tuples(WORDS)),

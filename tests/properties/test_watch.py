@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,12 +12,23 @@ from oracle import evaluate
 from tidelog.activation.dump import count_dummies, data_index, order_of, semantic_index
 from tidelog.activation.protocol import Arrivals
 from tidelog.activation.watcher import Watcher
+from tidelog.analysis.check import check
+from tidelog.language.parser import parse
 from unit.activation.watching import rules_for, watcher_of
 
 ARITIES = {"a": 1, "b": 2, "c": 2, "d": 3}
-DECLARED = "".join(
-    f".decl {name}({', '.join(f'x{at}: number' for at in range(arity))})\n" for name, arity in ARITIES.items()
-)
+
+
+def declared(marks):
+    """The relations, each with the column that `marks` gives it as its location."""
+    columns = {
+        name: [f"{'@' if marks.get(name) == at else ''}x{at}: number" for at in range(arity)]
+        for name, arity in ARITIES.items()
+    }
+    return "".join(f".decl {name}({', '.join(found)})\n" for name, found in columns.items())
+
+
+DECLARED = declared({})
 NAMES = ("x", "y", "z", "w")
 constants = st.integers(-1, 2).map(str)
 operators = st.sampled_from(["<", "<=", ">", ">=", "!=", "="])
@@ -76,6 +89,30 @@ def test_matches_begin_and_end_as_the_oracle_says_after_every_tuple(text, script
     for (relation, row), comes in script:
         found = watcher.insert(relation, row) if comes else watcher.delete(relation, row)
         (facts[relation].add if comes else facts[relation].discard)(row)
+        now = evaluate(checked, facts)["q"]
+        assert sorted(match.row for match in found if match.begins) == sorted(now - before)
+        assert sorted(match.row for match in found if not match.begins) == sorted(before - now)
+        before = now
+
+
+locations = st.fixed_dictionaries({}, optional={name: st.integers(0, arity - 1) for name, arity in ARITIES.items()})
+
+
+@settings(max_examples=150)
+@given(programs(), locations.filter(bool), st.integers(-1, 2), scripts)
+def test_at_a_place_matches_are_those_of_the_tuples_that_are_stored_there(text, marks, place, script):
+    """What a negated literal denies would be stored there too: of other places a node knows nothing."""
+    watcher, _ = watcher_of(text.replace(DECLARED, declared(marks)), place)
+    negated = re.findall(r"!(\w)\(([^)]*)\)", text)
+    denied = [terms.split(", ")[marks[relation]] for relation, terms in negated if relation in marks]
+    demands = [f"{term} = {place}" for term in denied if term != "_"]
+    checked = check(parse(", ".join([text.removesuffix(".\n"), *demands]) + ".\n"))
+    facts = {relation: set() for relation in ARITIES}
+    before = set()
+    for (relation, row), comes in script:
+        found = watcher.insert(relation, row) if comes else watcher.delete(relation, row)
+        if relation not in marks or row[marks[relation]] == place:
+            (facts[relation].add if comes else facts[relation].discard)(row)
         now = evaluate(checked, facts)["q"]
         assert sorted(match.row for match in found if match.begins) == sorted(now - before)
         assert sorted(match.row for match in found if not match.begins) == sorted(before - now)

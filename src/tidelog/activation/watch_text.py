@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from tidelog.activation.location import Location, at_location
 from tidelog.activation.watch_rule import WatchRule, cannot_watch, watch_rule
 from tidelog.analysis.check import check
 from tidelog.analysis.checked import CheckedProgram, SimpleRule
@@ -39,8 +40,11 @@ class WatchText:
     schema: Schema
 
 
-def read_watch(text: str, checked: CheckedProgram) -> WatchText:
-    """The rules of `text`; ProgramError says what is wrong with them, or what no arriving tuple can decide."""
+def read_watch(text: str, checked: CheckedProgram, here: Location | None = None) -> WatchText:
+    """The rules of `text`, for the tuples `here` where that is given.
+
+    ProgramError says what is wrong with them, or what no arriving tuple can decide.
+    """
     program = parse(text, file=WATCH)
     rules = tuple(replace(rule, id=_FIRST_ID + at) for at, rule in enumerate(program.rules))
     _check_form(program, rules, checked)
@@ -50,11 +54,13 @@ def read_watch(text: str, checked: CheckedProgram) -> WatchText:
         declared += (_declaration(head, rules[0], checked.schemas),)
     found = check(Program((*declared, *rules), (*checked.program.texts, *program.texts)))
     simple = [rule for stratum in found.strata for rule in stratum.rules if rule.id >= _FIRST_ID]
-    return WatchText(watchable(simple, found.texts), found.schemas[head.relation])
+    return WatchText(watchable(simple, found.texts, here), found.schemas[head.relation])
 
 
-def watchable(rules: list[SimpleRule], texts: Mapping[str, str]) -> tuple[WatchRule, ...]:
+def watchable(rules: list[SimpleRule], texts: Mapping[str, str], here: Location | None = None) -> tuple[WatchRule, ...]:
     """`rules` as watch rules, without those that are never true; ProgramError says why one cannot be watched."""
+    if here is not None:
+        rules = [at_location(rule, here) for rule in rules]
     findings: list[Diagnostic] = [finding for rule in rules for finding in cannot_watch(rule)]
     if findings:
         raise ProgramError(list(dict.fromkeys(findings)), texts)

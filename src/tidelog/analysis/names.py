@@ -113,6 +113,14 @@ def _check_declaration(relation: RelationDeclaration, types: TypeTable) -> Itera
                 attribute.span,
                 types.suggestion(attribute.type),
             )
+    locations = [attribute for attribute in relation.attributes if attribute.is_location]
+    for attribute in locations[1:]:
+        yield Diagnostic(
+            "D225",
+            f"relation '{relation.name}' has two location columns, '{locations[0].name}' and '{attribute.name}'",
+            attribute.span,
+            "a tuple is stored at one place: remove an '@'",
+        )
     for qualifier in relation.qualifiers:
         if qualifier not in QUALIFIERS:
             near = nearest(qualifier, QUALIFIERS)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 from tidelog.activation.dump import count_dummies
+from tidelog.activation.location import Location, location_of_text
 from tidelog.activation.protocol import Arrivals
 from tidelog.activation.watch_rule import WatchRule, cannot_watch
 from tidelog.activation.watch_text import read_watch, watchable
@@ -40,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch", metavar="N", type=at_least_one, default=1, help="lines read before they are taken (default: 1)"
     )
+    parser.add_argument(
+        "--location", metavar="ADDRESS", help="read only tuples that have this in the column marked @, where one is"
+    )
     parser.add_argument("--stats", action="store_true", help="print at the end what was counted for each rule")
     add_evaluation(parser)
 
@@ -53,9 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
             "a watch tells what tuples begin and end, it fires no production rules\n"
             "  hint: tidelog apply shows what they make of changes; in Python, db.run() fires them and db.watch tells"
         )
+    here = None if arguments.location is None else location_of_text(arguments.location, checked)
     names = watched_relations(checked)
     direct = [name for name in names if is_decided_by_tuples(name, checked)]
-    watches = {name: rules_to_watch(name, checked, name in direct) for name in names}
+    watches = {name: rules_to_watch(name, checked, name in direct, here) for name in names}
     rest = without_rules_of(checked, direct)
     with evaluation(rest, arguments) as session:
         stream = Stream(Watcher(), tuple(watches), session, derives=bool(rules_of(rest)))
@@ -92,11 +97,11 @@ def is_decided_by_tuples(name: str, checked: CheckedProgram) -> bool:
     )
 
 
-def rules_to_watch(name: str, checked: CheckedProgram, directly: bool) -> tuple[WatchRule, ...]:
+def rules_to_watch(name: str, checked: CheckedProgram, directly: bool, here: Location | None) -> tuple[WatchRule, ...]:
     """What to watch of a relation: its rows as the session has them or, `directly`, its rules and the rows given."""
     columns = ", ".join(f"v{at}" for at in range(checked.schemas[name].arity))
-    rows = read_watch(f"{name}({columns}) :- {name}({columns}).", checked).rules
-    return (*watchable(rules_of_relation(name, checked), checked.texts), *rows) if directly else rows
+    rows = read_watch(f"{name}({columns}) :- {name}({columns}).", checked, here).rules
+    return (*watchable(rules_of_relation(name, checked), checked.texts, here), *rows) if directly else rows
 
 
 def rules_of_relation(name: str, checked: CheckedProgram) -> list[SimpleRule]:

@@ -103,15 +103,23 @@ class RuleBuilder:
         return Program(tuple(self._items), tuple(texts.items()))
 
     def relation(self, relation_name: str, /, *qualifiers: str, **attributes: str | type) -> Relation:
-        """Declares a relation: `p.relation("edge", a="number", b="symbol")`; int, float and str are types too."""
+        """Declares a relation: `p.relation("edge", a="number", b="symbol")`; int, float and str are types too.
+
+        Among the qualifiers, `"@a"` says that column `a` is the location.
+        """
         name = checked_name(relation_name, "relation", RESERVED_FOR_RELATIONS)
+        places = {qualifier[1:] for qualifier in qualifiers if qualifier.startswith("@")}
+        if missing := sorted(places - attributes.keys()):
+            raise UsageError(f"'@{missing[0]}' names no attribute; there are: {', '.join(attributes)}")
+        qualifiers = tuple(qualifier for qualifier in qualifiers if not qualifier.startswith("@"))
         for qualifier in qualifiers:
             if qualifier not in QUALIFIERS or qualifier in ("input", "output", "printsize"):
                 known = ", ".join(known for known in QUALIFIERS if known not in ("input", "output", "printsize"))
                 raise UsageError(f"unknown qualifier '{qualifier}'; known are {known}")
         span = caller_span()
         columns = tuple(
-            AttributeDeclaration(attribute, type_name(given), span) for attribute, given in attributes.items()
+            AttributeDeclaration(attribute, type_name(given), span, attribute in places)
+            for attribute, given in attributes.items()
         )
         self._items.append(RelationDeclaration(name, columns, qualifiers, span))
         return Relation(name)

@@ -73,14 +73,16 @@ OLD_DIRECTIVES = {
 
 
 def parse_attribute(cursor: Cursor) -> AttributeDeclaration:
-    """`name: type`"""
+    """`name: type`, or `@name: type`"""
+    start = cursor.token
+    is_location = cursor.accept("@")
     name = cursor.expect(NAME, "the name of an attribute", "write name: type, such as x: number")
     if cursor.token.kind in (",", ")"):
         hint = f"write {name.text}: number, or another of number, unsigned, float, symbol and your own types"
         raise cursor.failure("D120", f"attribute '{name.text}' has no type", name.span, hint)
     cursor.expect(":", f"':' and the type of '{name.text}'", f"write {name.text}: number")
     type_name = parse_type_name(cursor)
-    return AttributeDeclaration(name.text, type_name.text, name.span.to(type_name.span))
+    return AttributeDeclaration(name.text, type_name.text, start.span.to(type_name.span), bool(is_location))
 
 
 def parse_type_name(cursor: Cursor) -> Token:

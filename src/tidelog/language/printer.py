@@ -8,6 +8,7 @@ from typing import assert_never
 from tidelog.language.syntax_tree import (
     Aggregate,
     Atom,
+    AttributeDeclaration,
     Call,
     Cast,
     Comparison,
@@ -49,7 +50,7 @@ def print_item(item: Item) -> str:
     """The text of one item of a program."""
     match item:
         case RelationDeclaration(name, attributes, qualifiers):
-            columns = ", ".join(f"{attribute.name}: {attribute.type}" for attribute in attributes)
+            columns = ", ".join(map(_print_attribute, attributes))
             return " ".join([f".decl {name}({columns})", *qualifiers])
         case TypeDeclaration(name, TypeForm.SUBTYPE, bases):
             return f".type {name} <: {bases[0]}"
@@ -66,6 +67,10 @@ def print_item(item: Item) -> str:
             return print_rule(item)
         case _:
             assert_never(item)
+
+
+def _print_attribute(attribute: AttributeDeclaration) -> str:
+    return f"{'@' if attribute.is_location else ''}{attribute.name}: {attribute.type}"
 
 
 def print_rule(rule: Rule) -> str:

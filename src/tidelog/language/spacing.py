@@ -60,7 +60,7 @@ def is_glued(before: Token | None, previous: Token, token: Token) -> bool:
     """Whether nothing stands between `previous` and `token`, as far as these three can tell."""
     if COMMENT in (previous.kind, token.kind):
         return False
-    if token.kind in (")", "]", ",", ";", ".") or previous.kind in ("(", "[", "!"):
+    if token.kind in (")", "]", ",", ";", ".") or previous.kind in ("(", "[", "!", "@"):
         return True
     if previous.kind in ("-", "+") and not ends_operand(before):
         return True

@@ -169,9 +169,12 @@ Literal: TypeAlias = Atom | Negation | Comparison | Test | Truth | Disjunction
 
 @dataclass(frozen=True, slots=True)
 class AttributeDeclaration:
+    """`name: type`, or `@name: type` for the column that says at which node a tuple is stored."""
+
     name: str
     type: str
     span: Span = _span()
+    is_location: bool = False
 
 
 @dataclass(frozen=True, slots=True)

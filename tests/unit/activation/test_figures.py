@@ -140,6 +140,17 @@ def test_figure_11_an_address_is_a_constant_that_every_tuple_must_have():
 ADDRESSED = numbers(q=2, near=2, device=2) + "q(p, d) :- near(p, 1), device(d, 1).\n"
 
 
+def test_figure_11_the_same_by_columns_that_say_where_tuples_are_stored():
+    declared = ".decl l(x: number, @a: number)\n.decl p(@a: number, y: number)\n" + numbers(q=2, d=2)
+    named, _ = watcher_of(declared + "q(x, y) :- l(x, a), p(a, y), d(x, z).\n", place=1)
+    constant, _ = watcher_of(numbers(q=2, l=2, p=2, d=2) + "q(x, y) :- l(x, 1), p(1, y), d(x, z).\n")
+    rows = [("l", 6, 5), ("l", 2, 1), ("l", 3, 7), ("p", 2, 3), ("p", 1, 1), ("d", 1, 3), ("d", 2, 9)]
+    steps = [(sign, *row) for sign in "+-" for row in rows]
+    assert events(named, steps) == events(constant, steps)
+    assert entries(named) == entries(constant)
+    assert [named.index.accesses()] == [constant.index.accesses()]
+
+
 def test_a_tuple_at_another_address_reaches_no_index_and_starts_nothing():
     watcher, _ = watcher_of(ADDRESSED)
     assert events(watcher, [("+", "near", 5, 2), ("+", "device", 6, 2)]) == [[], []]

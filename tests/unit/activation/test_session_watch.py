@@ -224,3 +224,43 @@ def test_a_watched_relation_may_go_and_come_back_but_not_with_other_columns(db):
     db.add_rules(".decl boss(a: number)")
     db.insert("boss", [(2,)])
     assert told == [("+", 1), ("-", 1), ("+", 2)]
+
+
+ROUTES = ".decl link(from: symbol, @to: symbol)\n.decl path(@from: symbol, to: symbol)\n.decl closed(@at: symbol)\n"
+ROUTE = "route(x, y) :- link(x, a), path(a, y), !closed(_)."
+
+
+def test_a_watch_at_a_place_reads_the_tuples_that_are_stored_there():
+    with tidelog.open(ROUTES) as session:
+        told = {place: [] for place in ("n1", "n2")}
+        for place, heard_there in told.items():
+            session.watch(
+                ROUTE, on_match=lambda match, to=heard_there: to.append((match.begins, *match.row)), location=place
+            )
+        session.insert("link", [("s", "n1"), ("s", "n2")])
+        session.insert("path", [("n1", "t"), ("n2", "u")])
+        session.insert("closed", [("n2",), ("n3",)])
+    assert told == {"n1": [(True, "s", "t")], "n2": [(True, "s", "u"), (False, "s", "u")]}
+
+
+@pytest.mark.parametrize(
+    ("declared", "place", "what"),
+    [
+        (".decl a(x: number)", 1, "no relation says where its tuples are stored"),
+        (
+            ".decl a(@x: number)",
+            "n1",
+            r"column 'x' of a\(x: number\) says where tuples are: a location is of type number, not 'n1'",
+        ),
+        (".decl a(@x: number)", True, "a location is of type number, not True"),
+        (".decl a(@x: unsigned)", -1, "a location is of type unsigned, not -1"),
+        (
+            ".decl a(@x: number)\n.decl b(@x: symbol)",
+            1,
+            r"of one kind, but column 'x' of b\(x: symbol\) holds no number",
+        ),
+    ],
+)
+def test_a_place_at_which_no_tuple_can_be_is_an_error(declared, place, what):
+    with tidelog.open(declared) as session, pytest.raises(UsageError, match=what):
+        session.watch("q(x) :- a(x).", on_match=print, location=place)

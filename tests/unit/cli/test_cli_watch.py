@@ -64,6 +64,26 @@ def test_rules_that_feed_rules_and_recursive_ones_are_derived_first(monkeypatch,
     assert sorted(out[4:]) == ["-many(3).", "-path(1, 2).", "-path(1, 3)."]
 
 
+@pytest.mark.parametrize(("kind", "one", "two"), [("symbol", "n1", "n2"), ("number", "1", "2"), ("float", "1.5", "2")])
+def test_at_a_location_only_what_is_stored_there_is_read(monkeypatch, capsys, kind, one, two):
+    Path("route.dl").write_text(
+        f".decl link(x: number, @a: {kind})\n.decl path(@a: {kind}, y: number)\n.decl route(x: number, y: number)\n"
+        "route(x, y) :- link(x, a), path(a, y).\n.output route\n"
+    )
+    first, second = (f'"{place}"' if kind == "symbol" else place for place in (one, two))
+    lines = f"+link(1, {first}).\n+link(2, {second}).\n+path({second}, 7).\n+path({first}, 8).\n"
+    assert watch(monkeypatch, "route.dl", lines, "--location", one) == 0
+    assert capsys.readouterr().out == "+route(1, 8).\n"
+    assert watch(monkeypatch, "route.dl", lines) == 0
+    assert capsys.readouterr().out == "+route(2, 7).\n+route(1, 8).\n"
+
+
+def test_a_location_that_no_column_can_hold_is_named(monkeypatch, capsys):
+    Path("place.dl").write_text(".decl a(@x: number)\n.decl q(x: number)\nq(x) :- a(x).\n.output q\n")
+    assert watch(monkeypatch, "place.dl", "", "--location", "n1") != 0
+    assert "a location is of type number, not 'n1'" in capsys.readouterr().err
+
+
 def test_statistics_say_what_each_rule_did(monkeypatch, capsys):
     assert watch(monkeypatch, "can.dl", '+use(1, 2).\n+request(2, "a").\n', "--stats") == 0
     assert capsys.readouterr().out.splitlines()[1:3] == [
