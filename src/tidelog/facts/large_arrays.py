@@ -10,7 +10,7 @@ array with plenty of room would keep the full memory from those that need it.
 from __future__ import annotations
 
 import mmap
-from ctypes import CDLL, addressof, c_char, c_size_t, c_void_p
+from ctypes import CDLL, addressof, c_char, c_char_p, c_size_t, c_void_p, create_string_buffer
 from enum import Enum
 from math import inf, prod
 from typing import Any
@@ -28,6 +28,9 @@ _MOST_OF_ONE, _MOST_KEPT = 1 << 24, 1 << 26
 """Bytes that are kept of what one array had, and of all."""
 
 _LARGE_PAGE = 1 << 21
+
+_IN_USE = b"\1"
+"""What the system says of a page that takes memory."""
 
 _HAS_LARGE_PAGES = hasattr(mmap, "MADV_HUGEPAGE")
 
@@ -63,7 +66,7 @@ def zeros(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 if _HAS_LARGE_PAGES:
     _mincore = CDLL(None).mincore
-    _mincore.argtypes = (c_void_p, c_size_t, c_void_p)
+    _mincore.argtypes = (c_void_p, c_size_t, c_char_p)
 
 
 class _Memory:
@@ -137,7 +140,5 @@ def _keep(memory: _Memory) -> None:
 
 def _bytes_in_use(address: int, size: int) -> int:
     """How many of so many bytes, from the beginning of a page on, take memory; all where the system does not say."""
-    pages = np.zeros(-(-size // mmap.PAGESIZE), np.uint8)
-    if _mincore(address, size, pages.ctypes.data):
-        return size
-    return int(np.count_nonzero(pages & 1)) * mmap.PAGESIZE
+    pages = create_string_buffer(-(-size // mmap.PAGESIZE))
+    return size if _mincore(address, size, pages) else pages.raw.count(_IN_USE) * mmap.PAGESIZE
