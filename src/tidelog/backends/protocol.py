@@ -119,6 +119,10 @@ class Tables(Protocol):
         """Those of `facts` that are not stored."""
         ...
 
+    def lacking(self, relation: str, facts: OwnFacts) -> Facts:
+        """As `unknown`, of `facts` among which all stored ones are: how many there are is known without a look."""
+        ...
+
     def exchange(self, relation: str, came: OwnFacts, went: OwnFacts) -> None:
         """Stores facts that are not stored yet, as old ones, and removes facts that are."""
         ...

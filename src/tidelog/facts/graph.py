@@ -13,13 +13,14 @@ from tidelog.facts.nodes import SOURCE, TARGET, Nodes, Numbers, count_of_ids
 from tidelog.kernels.blocks import append_blocks, fill_blocks, lay_out_blocks
 from tidelog.kernels.edges import (
     ABSENT,
-    FIRST,
+    choose_mattering,
     find_new_edges,
     lay_out_edges,
     list_edges,
     list_ends,
     remove_edges,
     reverse_edges,
+    turn_edges,
 )
 
 _FIRST = np.array([0])
@@ -27,6 +28,9 @@ _TAIL = 1 << 8
 
 _IDS_OF_A_NODE = 2
 """How many ids there may be for each node of a graph whose nodes are numbered by them."""
+
+_MANY_GO = 1 / 8
+"""The share of the edges from which on it is quicker to write those that stay again than to take out those that go."""
 
 _IDS_OF_AN_EDGE = 2 * _IDS_OF_A_NODE
 
@@ -43,10 +47,13 @@ class Edges:
         return self if mask.all() else Edges(self.sources[mask], self.targets[mask])
 
 
+Found = npt.NDArray[np.int8]
+
 NO_NUMBERS: Numbers = np.empty(0, np.int32)
 NO_EDGES = Edges(NO_NUMBERS, NO_NUMBERS)
 
 _NO_PAYLOAD: Rows = np.empty((0, 1), np.int32)
+_NONE_FOUND: Found = np.empty(0, np.int8)
 _NO_STAMPS = np.empty(0, np.int64)
 _NONE_FREE = np.full(32, -1, np.int32)
 
@@ -136,18 +143,36 @@ class Graph:
         self.put(edges)
         return edges
 
-    def remove(self, rows: Rows) -> tuple[Edges, Mask]:
-        """Takes edges out; returns those that were there, and which were first ones. Nodes keep their numbers."""
+    def remove(self, rows: Rows) -> tuple[Edges, Found]:
+        """Takes edges out; returns those that were there, and what each was (see kernels.edges). Nodes keep their
+        numbers."""
         if not rows.shape[0]:
-            return NO_EDGES, np.empty(0, np.bool_)
+            return NO_EDGES, _NONE_FOUND
         edges = Edges(self.find(rows, SOURCE), self.find(rows, TARGET))
         edges = edges.where((edges.sources >= 0) & (edges.targets >= 0))
         found = self.outgoing.remove(edges.sources, edges.targets, self.marks)
-        edges = edges.where(found != ABSENT)
-        if self._incoming is not None:
-            self._incoming.remove(edges.targets, edges.sources, self.marks)
+        present = found != ABSENT
+        if not present.all():
+            edges, found = edges.where(present), found[present]
+        self._remove_incoming(edges)
         self.edge_count -= edges.sources.size
-        return edges, found[found != ABSENT] == FIRST
+        return edges, found
+
+    def _remove_incoming(self, edges: Edges) -> None:
+        """Takes edges, which were present, out by their targets too."""
+        if self._incoming is None:
+            return
+        if edges.sources.size > _MANY_GO * self.edge_count:
+            self._incoming.keep_those_of(self.outgoing)
+        else:
+            self._incoming.remove(edges.targets, edges.sources, self.marks)
+
+    def mattering(self, taken: Edges, found: Found, slot_of: Numbers) -> Edges:
+        """Removed edges without those that brought nothing to the row of their source beside its others."""
+        chosen = np.empty((2, taken.sources.size + 1), np.int32)
+        out = self.outgoing
+        many = choose_mattering(taken.sources, taken.targets, found, slot_of, out.counts, out.covers, *chosen)
+        return Edges(chosen[0, :many], chosen[1, :many])
 
     def put(self, edges: Edges) -> None:
         """Adds edges that are known to be absent."""
@@ -163,8 +188,7 @@ class Graph:
         if not edges.sources.size:
             return
         self.outgoing.remove(edges.sources, edges.targets, self.marks)
-        if self._incoming is not None:
-            self._incoming.remove(edges.targets, edges.sources, self.marks)
+        self._remove_incoming(edges)
         self.edge_count -= edges.sources.size
 
     def rows(self) -> Rows:
@@ -234,6 +258,11 @@ class Adjacency:
         )  # fmt: skip
         return other
 
+    def keep_those_of(self, other: Adjacency) -> None:
+        """Takes the edges of `other`, by their other end, instead of those that were here, which were all of them and
+        more."""
+        turn_edges(other.starts, other.counts, other.payload, self.starts, self.counts, self.payload)
+
     def unknown(self, edges: Edges, marks: Marks) -> Mask:
         """Which edges of the batch are new, and not a repetition within it."""
         new = np.empty(edges.sources.size, np.bool_)
@@ -244,7 +273,7 @@ class Adjacency:
         )  # fmt: skip
         return new
 
-    def remove(self, nodes: Numbers, neighbours: Numbers, marks: Marks) -> npt.NDArray[np.int8]:
+    def remove(self, nodes: Numbers, neighbours: Numbers, marks: Marks) -> Found:
         """Takes neighbours away from nodes; what each was, see kernels.edges."""
         found = np.empty(nodes.size + 1, np.int8)
         stamps, base = marks.take(nodes.size)

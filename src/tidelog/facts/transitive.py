@@ -21,7 +21,7 @@ from tidelog.facts.closure import (
     pieces,
     spread,
 )
-from tidelog.facts.graph import NO_EDGES, NO_NUMBERS, Edges, Graph
+from tidelog.facts.graph import NO_EDGES, NO_NUMBERS, Edges, Found, Graph
 from tidelog.facts.holders import find_holders, measure_holders
 from tidelog.facts.membership import Mask, Rows
 from tidelog.facts.nodes import SOURCE, TARGET, Numbers
@@ -86,9 +86,9 @@ class TransitiveClosure:
             return self._begin(np.ascontiguousarray(added, np.int32))
         taken = put = NO_EDGES
         try:
-            taken, covering = self._graph.remove(np.ascontiguousarray(removed, np.int32))
+            taken, found = self._graph.remove(np.ascontiguousarray(removed, np.int32))
             put = self._graph.add(np.ascontiguousarray(added, np.int32))
-            return self._follow_change(put, self._mattering(taken, covering))
+            return self._follow_change(put, self._mattering(taken, found))
         except TooLong:
             size = self._bits_bytes()
             self._take_back(put, taken)
@@ -230,14 +230,10 @@ class TransitiveClosure:
 
         return ClosureDelta(appeared, vanished, expand, ends)
 
-    def _mattering(self, taken: Edges, covering: Mask) -> Edges:
-        """Removed edges without those that brought nothing to the row of their source beside its others."""
+    def _mattering(self, taken: Edges, found: Found) -> Edges:
         if not taken.sources.size or not isinstance(self._rows, BitRows):
             return taken
-        outgoing, slot_of = self._graph.outgoing, self._table.slot_of
-        lacking = taken.sources[covering]
-        outgoing.covers[lacking] = outgoing.counts[lacking]
-        return taken.where(covering | (slot_of[taken.sources] == slot_of[taken.targets]))
+        return self._graph.mattering(taken, found, self._table.slot_of)
 
     def _keeps_components(self, put: Edges, taken: Edges) -> bool:
         """Whether all components keep their members. If so, ranks fit the edges afterwards."""

@@ -95,10 +95,18 @@ def reverse_edges(starts, counts, payload, into_starts, into_counts, into_rooms,
     for node in range(starts.size):
         into_starts[node] = tail
         tail += into_rooms[node]
+    turn_edges(starts, counts, payload, into_starts, into_counts, into_payload)
+
+
+@lean
+def turn_edges(starts, counts, payload, into_starts, into_counts, into_payload):
+    """Writes all edges to blocks by their other end, which have room for them, instead of what was there."""
+    into_counts[:] = 0
     for node in range(starts.size):
-        for at in range(starts[node], starts[node] + counts[node]):
-            end = payload[at, 0]
-            into_payload[into_starts[end] + into_counts[end], 0] = node
+        begin = np.uint64(starts[node])
+        for at in range(begin, begin + np.uint64(counts[node])):
+            end = np.uint64(payload[at, 0])
+            into_payload[np.uint64(into_starts[end]) + np.uint64(into_counts[end]), 0] = node
             into_counts[end] += 1
 
 
@@ -151,6 +159,25 @@ def remove_edges(sources, targets, starts, counts, covers, payload, heads, chain
             kept += np.uint64(not goes)
         covers[source] -= fewer
         counts[source] = np.int64(kept - begin)
+
+
+@lean
+def choose_mattering(sources, targets, found, slot_of, counts, covers, chosen_sources, chosen_targets):
+    """Chooses those of removed edges that were `found` first, or led from a slot to itself; returns how many.
+
+    Which of the others of a source reach what a first one did is not known: all are first ones until they are looked
+    at. Which edges are chosen cannot be foreseen: nothing hangs on it. The chosen have one place more than there are.
+    """
+    many = np.uint64(0)
+    for i in range(np.uint64(sources.size)):
+        source = np.uint64(sources[i])
+        target = np.uint64(targets[i])
+        was_first = found[i] == FIRST
+        covers[source] = counts[source] if was_first else covers[source]
+        chosen_sources[many] = source
+        chosen_targets[many] = target
+        many += np.uint64(was_first | (slot_of[source] == slot_of[target]))
+    return many
 
 
 @kernel

@@ -123,13 +123,20 @@ def words_without(entries, others, out):
 def remove_words(entries, keys):
     """Takes `keys` out of the set. A word stays where it is, also without bits."""
     mask = entries.size // 2 - 1
-    for i in range(keys.size):
-        word = word_of(keys[i])
-        place = _place_of(word, mask)
-        while entries[2 * place] != word and entries[2 * place] != EMPTY:
-            place = (place + 1) & mask
-        if entries[2 * place] == word:
-            entries[2 * place + 1] &= ~(np.int64(1) << ((keys[i] >> 32) & 63))
+    places = np.empty(_BLOCK, np.int64)
+    at = 0
+    while at < keys.size:
+        size = min(_BLOCK, keys.size - at)
+        _find_places(entries, keys, at, size, places)
+        for i in range(size):
+            key = keys[at + i]
+            word = word_of(key)
+            place = places[i]
+            while entries[2 * place] != word and entries[2 * place] != EMPTY:
+                place = (place + 1) & mask
+            if entries[2 * place] == word:
+                entries[2 * place + 1] &= ~(np.int64(1) << ((key >> 32) & 63))
+        at += size
 
 
 @kernel

@@ -86,6 +86,11 @@ class Journal:
         came = self._backend.facts(relation).minus(before) if kept < after else before.none()
         self._nets[relation] = Net(came, went)
 
+    def refilled_with_less(self, relation: str) -> None:
+        """As `refilled`, where nothing can have come."""
+        before = self._cleared[relation]
+        self._nets[relation] = Net(before.none(), self._backend.lacking(relation, before))
+
     def note(self, relation: str, came: Facts, went: Facts) -> None:
         """Notes what was stored and removed."""
         net = self._nets.get(relation)

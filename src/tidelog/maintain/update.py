@@ -52,6 +52,7 @@ class Pending:
     groups: dict[str, Facts] = field(default_factory=dict)
     news: list[tuple[str, Net]] = field(default_factory=list)
     must_start_over: bool = False
+    has_other_rules: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.doubted or self.groups or self.news or self.must_start_over)
@@ -90,7 +91,7 @@ class Update:
     def apply(self, change: Mapping[str, Net], anew: Set[int] = frozenset()) -> None:
         """Makes everything true after `change` of relations that no rule derives; strata `anew` have other rules."""
         for number in anew:
-            self._pending[number].must_start_over = True
+            self._pending[number].must_start_over = self._pending[number].has_other_rules = True
         for relation, net in change.items():
             if len(net.came):
                 self._journal.store(relation, net.came)
@@ -359,8 +360,16 @@ class Update:
         for relation in stratum.relations:
             self._journal.clear(relation)
         self._run.evaluate(number + 1, stratum)
+        refilled = self._journal.refilled_with_less if self._only_loses(number) else self._journal.refilled
         for relation in stratum.relations:
-            self._journal.refilled(relation)
+            refilled(relation)
+
+    def _only_loses(self, number: int) -> bool:
+        """Whether nothing can come in a stratum by what it was told."""
+        questions, pending = self._questions[number], self._pending[number]
+        if pending.has_other_rules or not questions.is_monotone or self._run.is_limited(questions.stratum):
+            return False
+        return bool(pending.news) and not any(len(net.came) for _, net in pending.news)
 
     def _ask(self, relation: str, marked: Facts, rules: Sequence[RulePlan], number: int) -> Mapping[str, Facts]:
         """The answers to questions about `marked` facts of `relation`, by head."""

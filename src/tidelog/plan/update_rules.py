@@ -85,6 +85,12 @@ class StratumQuestions:
     opaque: set[str] = field(default_factory=set)
     """Relations under an aggregate whose groups cannot be told from their rows: a change means starting over."""
 
+    @property
+    def is_monotone(self) -> bool:
+        """Whether nothing comes in the stratum by what goes below it or in it."""
+        can_gain = any(sign is Sign.WENT for _, sign in self.gained)
+        return not (can_gain or self.changed_groups or self.regroupings or self.opaque)
+
     def concerns(self) -> frozenset[str]:
         """The relations whose changes matter to the stratum."""
         closed = self.stratum.closed

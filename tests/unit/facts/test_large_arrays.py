@@ -25,7 +25,12 @@ def address(array: np.ndarray) -> int:
 
 
 def kept_bytes() -> int:
-    return sum(min(each.size, large_arrays._MOST_OF_ONE) for each in large_arrays._kept)
+    return sum(each.taken for each in large_arrays._kept)
+
+
+def filled(array: np.ndarray) -> np.ndarray:
+    array[:] = 1
+    return array
 
 
 def test_an_array_has_the_shape_and_the_kind_that_was_asked_for():
@@ -55,7 +60,7 @@ def test_a_view_keeps_its_memory():
 
 def test_zeros_are_zeros_also_where_something_was_before():
     size = 3 * large_arrays._MOST_OF_ONE
-    first = empty((size,), np.uint8)
+    first = zeros(size, np.uint8)
     place = address(first)
     first[:] = 255
     del first
@@ -64,8 +69,32 @@ def test_zeros_are_zeros_also_where_something_was_before():
     assert not found.any()
 
 
+def test_plenty_of_room_does_not_take_the_memory_of_what_is_written_to_everywhere():
+    full, plenty = zeros(MUCH, np.uint8), empty((MUCH,), np.uint8)
+    of_full, of_plenty = address(full), address(plenty)
+    del full, plenty
+    assert address(empty((MUCH // 2,), np.uint8)) == of_plenty
+    assert address(zeros(MUCH, np.uint8)) == of_full
+
+
+def test_an_array_does_not_take_full_memory_of_twice_its_size():
+    first = zeros(MUCH, np.uint8)
+    place = address(first)
+    del first
+    assert address(zeros(MUCH // 2, np.uint8)) != place
+    assert address(zeros(MUCH // 2 + 1, np.uint8)) == place
+
+
+def test_what_was_never_written_to_leaves_room_for_others():
+    some = [empty((MUCH,), np.uint8) for _ in range(2 * large_arrays._MOST_KEPT // MUCH)]
+    many = len(some)
+    while some:
+        del some[0]
+    assert len(large_arrays._kept) == many
+
+
 def test_small_arrays_leave_what_is_kept_alone():
-    del [empty((MUCH,), np.uint8)][:]
+    del [filled(zeros(MUCH, np.uint8))][:]
     assert kept_bytes() == MUCH
     assert not zeros(100, np.int64).any()
     empty((100, 2), np.int32)[:] = 1
@@ -73,7 +102,7 @@ def test_small_arrays_leave_what_is_kept_alone():
 
 
 def test_no_more_is_kept_than_may_be():
-    some = [empty((MUCH,), np.uint8) for _ in range(2 * large_arrays._MOST_KEPT // MUCH)]
+    some = [filled(zeros(MUCH, np.uint8)) for _ in range(2 * large_arrays._MOST_KEPT // MUCH)]
     last = address(some[-1])
     while some:
         del some[0]

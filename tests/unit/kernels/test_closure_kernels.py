@@ -11,11 +11,13 @@ from tidelog.kernels.components import UNSEEN, mark_ancestors, strong_components
 from tidelog.kernels.edges import (
     FIRST,
     PRESENT,
+    choose_mattering,
     find_new_edges,
     lay_out_edges,
     list_ends,
     remove_edges,
     reverse_edges,
+    turn_edges,
 )
 from tidelog.kernels.first_reach import first_reach_in_bits
 from tidelog.kernels.nodes import measure_edges, number_ends
@@ -126,6 +128,25 @@ def test_first_edges_are_laid_out_once_and_by_either_end(batch):
     assert sorted(zip(*ends.tolist(), strict=True)) == sorted(set(batch))
     run_both(reverse_edges, starts, counts, payload, into_starts, into_counts, into_rooms, into_payload)
     assert edges_in(into_starts, into_counts, into_payload) == {(b, a) for a, b in batch}
+    counts //= 2
+    run_both(turn_edges, starts, counts, payload, into_starts, into_counts, into_payload)
+    assert edges_in(into_starts, into_counts, into_payload) == {(b, a) for a, b in edges_in(starts, counts, payload)}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from([PRESENT, FIRST])), max_size=20))
+def test_removed_edges_matter_that_were_first_or_stay_in_their_slot(removed):
+    sources, targets, found = np.array(removed, np.int32).reshape(-1, 3).T.copy()
+    slot_of = np.array([0, 0, 1, 2, 3, 3, 3], np.int32)
+    counts, covers = np.arange(7, 14, dtype=np.int32), np.arange(7, dtype=np.int32)
+    chosen = np.empty((2, len(removed) + 1), np.int32)
+    many = run_both(
+        choose_mattering, sources, targets, found.astype(np.int8), slot_of, counts, covers, chosen[0], chosen[1]
+    )
+    mattering = [(a, b) for a, b, kind in removed if kind == FIRST or slot_of[a] == slot_of[b]]
+    assert list(zip(*chosen[:, :many].tolist(), strict=True)) == mattering
+    lost = {a for a, _, kind in removed if kind == FIRST}
+    assert covers.tolist() == [counts[node] if node in lost else node for node in range(7)]
 
 
 @settings(max_examples=50, deadline=None)

@@ -101,6 +101,27 @@ def test_a_relation_filled_again_has_changed_by_the_difference() -> None:
     assert tables.net("edge") == ({(4, 4)}, {(1, 1), (3, 3)})
 
 
+def test_what_a_relation_filled_again_has_lost_is_known_by_number_and_read_whatever_came_of_it_since() -> None:
+    tables = Tables(edge=[(1, 1), (2, 2), (3, 3)])
+    tables.journal.clear("edge")
+    tables.backend.insert("edge", table([(3, 3), (1, 1)]))
+    tables.journal.refilled_with_less("edge")
+    net = tables.journal.nets["edge"]
+    assert (len(net.came), len(net.went)) == (0, 1)
+    tables.backend.insert("edge", table([(2, 2)]))
+    assert tables.net("edge") == (set(), {(2, 2)})
+
+
+@given(pairs, st.data())
+def test_what_a_relation_filled_again_has_lost_is_read_at_once(before: set[Row], data: st.DataObject) -> None:
+    after = data.draw(st.sets(st.sampled_from(sorted(before)))) if before else set()
+    tables = Tables(edge=before)
+    tables.journal.clear("edge")
+    tables.backend.insert("edge", table(after))
+    tables.journal.refilled_with_less("edge")
+    assert tables.net("edge") == (set(), before - after)
+
+
 def test_a_relation_filled_again_with_the_same_is_no_news() -> None:
     tables = Tables(edge=[(1, 1), (2, 2)])
     tables.journal.clear("edge")

@@ -114,6 +114,9 @@ class LocalBackend:
     def unknown(self, relation: str, facts: FactSet) -> FactSet:
         return self._store.unknown(relation, facts) if len(facts) else facts
 
+    def lacking(self, relation: str, facts: FactSet) -> FactSet:
+        return self._store.lacking(relation, facts)
+
     def exchange(self, relation: str, came: FactSet, went: FactSet) -> None:
         stored = self._store.relations[relation]
         if len(came):

@@ -125,6 +125,23 @@ class Store:
                 return facts.minus(stored.among(facts))
         return facts.outside(stored.membership)
 
+    def lacking(self, relation: str, facts: FactSet) -> FactSet:
+        """As `unknown`, of facts among which all that are stored are: they are compared when somebody asks for rows."""
+        stored = self.relations[relation]
+        if self.compact(relation) is not None or not stored.size:
+            return self.unknown(relation, facts)
+        if stored.size == len(facts):
+            return facts.none()
+        # The rows that are there now stay where they are, whatever becomes of the relation.
+        kept = FactSet(self.read(relation, Version.FULL))
+        state = stored.generation, stored.count, stored.removed
+
+        def compare() -> Rows:
+            is_as_it_was = (stored.generation, stored.count, stored.removed) == state
+            return (self.unknown(relation, facts) if is_as_it_was else facts.minus(kept)).rows
+
+        return FactSet.later(len(facts) - len(kept), stored.width, compare)
+
     def index(self, relation: str, key: tuple[int, ...], *, is_numbered: bool = False) -> Index | ClosedIndex:
         """The index of `relation` by these columns, made when first asked for."""
         table = self.compact(relation)

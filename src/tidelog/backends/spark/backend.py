@@ -86,6 +86,9 @@ class SparkBackend:
     def unknown(self, relation: str, facts: SparkFacts) -> SparkFacts:
         return self._relation(relation).unknown(facts)
 
+    def lacking(self, relation: str, facts: SparkFacts) -> SparkFacts:
+        return self._relation(relation).unknown(facts)
+
     def exchange(self, relation: str, came: SparkFacts, went: SparkFacts) -> None:
         stored = self._relation(relation)
         stored.settle()
