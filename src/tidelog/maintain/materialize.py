@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 
 from tidelog.backends.protocol import Backend, Derived, Facts
@@ -12,7 +12,6 @@ from tidelog.maintain.limits import Usage, check_limits, memory_in_use
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan, Version
-from tidelog.plan.walk import relations_read
 
 BETWEEN_LOOKS = 0.05
 """Seconds between two looks at memory: a look costs more than a small round."""
@@ -95,7 +94,8 @@ class Run:
                 return 1, ahead
         if stratum.closed is not None:
             return 1, self._close(stratum.closed)
-        rounds, delta = self._round(number, 0, stratum, (*self._filled(stratum.given), *stratum.once), known)
+        once = self._ordering.with_rows((*stratum.given, *stratum.once))
+        rounds, delta = self._round(number, 0, stratum, once, known)
         if before and stratum.first:
             rounds, delta = self._round(number, rounds + 1, stratum, stratum.first, known)
         while any(delta.values()) and stratum.rounds and not self._is_full(known):
@@ -109,13 +109,6 @@ class Run:
         if closed.is_written_out:
             self.rows += len(appeared)
         return len(appeared)
-
-    def _filled(self, given: tuple[RulePlan, ...]) -> Iterator[RulePlan]:
-        """The rules of `given` that have something to take over."""
-        statistics = self._backend.statistics()
-        return (
-            rule for rule in given if any(statistics.rows(name, Version.FULL) for name in relations_read(rule.node))
-        )
 
     def is_limited(self, stratum: StratumPlan) -> bool:
         """Whether a relation of the stratum has a `.limitsize`: where its rounds stop depends on where they began."""

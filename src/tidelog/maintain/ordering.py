@@ -46,19 +46,24 @@ class Ordering:
         return [self._ordered(rule, statistics) for rule in rules]
 
     def of_those_with_rows(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
-        """As `of`, without rules that join with a relation that has no rows: they derive nothing."""
+        """As `of`, for those `with_rows`."""
         statistics = self._backend.statistics()
         key = (tuple(map(id, rules)), self._sizes(rules, statistics))
         if key not in self._known_with_rows:
-            self._known_with_rows[key] = [
-                self._ordered(rule, statistics)
-                for rule in rules
-                if all(
-                    scan.version is Version.MARKED or statistics.rows(scan.relation, scan.version)
-                    for scan in joined_scans(rule.node)
-                )
-            ]
+            self._known_with_rows[key] = [self._ordered(rule, statistics) for rule in self.with_rows(rules)]
         return self._known_with_rows[key]
+
+    def with_rows(self, rules: Sequence[RulePlan]) -> tuple[RulePlan, ...]:
+        """Those of `rules` that join with no relation that has no rows: the others derive nothing."""
+        statistics = self._backend.statistics()
+        return tuple(
+            rule
+            for rule in rules
+            if all(
+                scan.version is Version.MARKED or statistics.rows(scan.relation, scan.version)
+                for scan in joined_scans(rule.node)
+            )
+        )
 
     def woken(self, rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
         """Those of `rules` that have a delta to read, where deltas have these sizes."""

@@ -113,7 +113,7 @@ class Model:
         checked, backend, facts = self.checked, self._backend, self.materialization
         given = TablesOf(relations_needed(checked), facts.explicit)
         at_hand = AtHand(facts.explicit_facts, facts.facts)
-        fresh = backend.fresh(checked.schemas)
+        fresh = backend.fresh({})
         with _errors_told(checked), self.read_only():
             result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, at_hand=at_hand)
         late_news = None

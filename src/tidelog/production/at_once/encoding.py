@@ -62,6 +62,9 @@ class EncodedRules:
     asking: Table
     rules: Table
     matters: Table
+    words_of_place: tuple[int, ...]
+    """Words that a place for a row takes, of each relation and then of those for what is asked of them."""
+    widest: int
     spare: list[Spare] = field(default_factory=list)
     """What a run that is over leaves to the next one."""
     logs: list[Table] = field(default_factory=list)
@@ -127,6 +130,8 @@ class Encoding:
             _array(self._asking, 2),
             _array(rules, table.RULE_COLUMNS),
             self._matters,
+            tuple(int(each) for each in words_of_place(relation_rows)),
+            max(self._checked.schemas[name].arity for name in names),
         )
 
     def _stored(self, names: Sequence[str]) -> tuple[Table, Table]:
@@ -231,6 +236,12 @@ class Encoding:
         plan.step(table.EMIT, begin, len(self._heads), int(is_enough))
         self._plans.append([plan.first, table.NONE if start is None else self._tables.relation(start.relation)])
         return len(self._plans) - 1
+
+
+def words_of_place(relations: Table) -> Table:
+    """The words that a place for a row of each relation takes."""
+    indexes = relations[:, table.INDEXES_END] - relations[:, table.INDEXES]
+    return relations[:, table.STRIDE] + 1 + table.WORDS_OF_LINKS * indexes
 
 
 def _terms(heads: Iterable[SignedHead]) -> list[Term]:

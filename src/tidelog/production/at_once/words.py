@@ -26,13 +26,16 @@ def words_of_ids(rows: Rows, kinds: Sequence[Kind], values: Values) -> Words:
 
 def ids_of_words(rows: Words, kinds: Sequence[Kind], values: Values) -> Rows:
     """Rows of words as rows of ids."""
-    ids = np.zeros((rows.shape[0], max(1, len(kinds))), np.int32)
-    for column, kind in enumerate(kinds):
-        words = np.ascontiguousarray(rows[:, column])
-        if kind is Kind.SYMBOL:
-            ids[:, column] = words
-        else:
-            values.identify_into(ids, column, kind, words.view(DTYPES[kind]))
+    count = rows.shape[0]
+    if not count:
+        return np.empty((0, max(1, len(kinds))), np.int32)
+    ids = np.zeros((count, max(1, len(kinds))), np.int32)
+    for kind in dict.fromkeys(kinds):
+        columns = [column for column, other in enumerate(kinds) if other is kind]
+        words = rows if len(columns) == len(kinds) else rows[:, columns]
+        # Looked up together: a call for each column would take longer than the words of a small run.
+        found = words if kind is Kind.SYMBOL else values.identify(kind, words.reshape(-1).view(DTYPES[kind]))
+        ids[:, columns] = found.reshape(count, len(columns))
     return ids
 
 
