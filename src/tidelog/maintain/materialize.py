@@ -8,13 +8,10 @@ from time import monotonic
 
 from tidelog.backends.protocol import Backend, Derived, Facts
 from tidelog.facts.closure import ClosureTooLarge
-from tidelog.maintain.limits import Usage, check_limits, memory_in_use
+from tidelog.maintain.limits import BETWEEN_LOOKS, Usage, check_limits, looks
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan, Version
-
-BETWEEN_LOOKS = 0.05
-"""Seconds between two looks at memory: a look costs more than a small round."""
 
 
 def materialize(
@@ -70,8 +67,6 @@ class Run:
         self._started = monotonic()
         self.rows = 0
         self.seconds: dict[int, float] = {}
-        self._memory = 0
-        self._next_look = 0.0
 
     def evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
         """How many rounds the stratum took and how many rows it stored.
@@ -177,10 +172,8 @@ class Run:
     def check(self, rounds: int, stratum: StratumPlan, active: tuple[tuple[RulePlan, int], ...]) -> None:
         """Raises LimitError if a limit is reached; `active` are the rules that derive rows, and how many."""
         now = monotonic()
-        if now >= self._next_look:
-            self._memory = memory_in_use()
-            self._next_look = now + BETWEEN_LOOKS
-        check_limits(Usage(rounds, self.rows, now - self._started, self._memory), self._limits, stratum, active)
+        usage = Usage(rounds, self.rows, now - self._started, looks.memory(now))
+        check_limits(usage, self._limits, stratum, active)
 
     def _is_full(self, known: Mapping[str, int]) -> bool:
         """Whether a relation of the stratum has all the rows that its `.limitsize` asks for."""

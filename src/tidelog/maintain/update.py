@@ -20,9 +20,9 @@ from tidelog.backends.protocol import Backend, Facts, Watch
 from tidelog.maintain.budget import Budget, InVain, OverBudget
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run
+from tidelog.maintain.ordering import joined
 from tidelog.maintain.protocol import Strategy
 from tidelog.maintain.rule_changes import derives
-from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan, Version
 from tidelog.plan.update_rules import Questionnaire, Sign, StratumQuestions
 
@@ -258,10 +258,7 @@ class Update:
             return False
         came = {relation: len(net.came) for relation, net in pending.news}
         return all(
-            any(
-                statistics.rows(scan.relation, Version.FULL) == came.get(scan.relation, 0)
-                for scan in joined_scans(rule.node)
-            )
+            any(statistics.rows(name, Version.FULL) == came.get(name, 0) for name, _ in joined(rule.node))
             for rule in (*stratum.given, *stratum.once, *stratum.first)
         )
 

@@ -26,9 +26,10 @@ from tidelog.maintain.journal import Net
 from tidelog.maintain.protocol import Limits
 from tidelog.production.at_once.encoding import EncodedRules, Spare
 from tidelog.production.at_once.logged import LentLog, LoggedCycles
-from tidelog.production.at_once.words import Words, ids_of_words, word_of, words_of_ids
+from tidelog.production.at_once.words import Words, ids_of_words, words_of_ids
 from tidelog.production.ids import ids_of
 from tidelog.production.report import CycleUsage, check_cycles
+from tidelog.schema import Kind
 
 MOST_FACTS = 1 << 16
 """Facts that are copied into the tables of a kernel: more of them are likely to be joined many at a time."""
@@ -85,9 +86,9 @@ class Run:
         self._indexes = encoded.index_rows.copy()
         self._rules = encoded.rules.copy()
         self._acted_on = np.arange(encoded.acted_on)
-        self._registers = np.zeros(max(1, encoded.registers), np.int64)
-        for register, kind, value in encoded.constants:
-            self._registers[register] = word_of(kind, value, self._values)
+        self._registers = encoded.registers.copy()
+        for register, text in encoded.texts:
+            self._registers[register] = values.identify_one(Kind.SYMBOL, text)
         self._cursors = np.zeros(len(encoded.steps), np.int64)
         self._row, self._given = np.zeros((2, max(1, encoded.widest)), np.int64)
         self._waiting = np.zeros((_WAITING, table.WAITING_ROW + encoded.widest), np.int64)

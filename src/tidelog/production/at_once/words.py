@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tidelog.facts.columns import DTYPES
 from tidelog.facts.membership import Rows
 from tidelog.facts.values import Values
-from tidelog.schema import Kind, Value
+from tidelog.schema import Kind
 
 Words = npt.NDArray[np.int64]
 
@@ -37,9 +37,3 @@ def ids_of_words(rows: Words, kinds: Sequence[Kind], values: Values) -> Rows:
         found = words if kind is Kind.SYMBOL else values.identify(kind, words.reshape(-1).view(DTYPES[kind]))
         ids[:, columns] = found.reshape(count, len(columns))
     return ids
-
-
-def word_of(kind: Kind, value: Value, values: Values) -> int:
-    """The word of one value."""
-    found = values.identify_one(kind, value)
-    return found if kind is Kind.SYMBOL else int(values.table(kind).values.view(np.int64)[found])
