@@ -20,6 +20,7 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, Facts, OwnRows, is_in_process
 from tidelog.errors import OscillationError, UsageError
 from tidelog.facts.chain import Chains
+from tidelog.facts.change import LaterTables
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.values import Values
 from tidelog.kernels import jit
@@ -41,6 +42,7 @@ from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.rule_plans import Match, RuleMatches
 from tidelog.production.semantics import Result, net_effect
+from tidelog.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +118,23 @@ def start_of(made: Prepared, start: AtHand, relation: str) -> Facts:
 
 
 def finished(logged: LoggedCycles, reader: Backend) -> Result:
-    """What a run did that one kernel has ended; `reader`, which has no facts, reads what came and went."""
-    reader.declare({schema.relation: schema for schema in logged.encoded.relations if schema.relation in logged.nets})
-    came = {name: reader.table(name, net.came) for name, net in logged.nets.items() if len(net.came)}
-    went = {name: reader.table(name, net.went) for name, net in logged.nets.items() if len(net.went)}
-    return Result(logged.cycles, came, went, cache(lambda: chains_of(logged, reader)))
+    """What a run did that one kernel has ended; `reader` has no facts."""
+    came = {name: net.came for name, net in logged.nets.items()}
+    went = {name: net.went for name, net in logged.nets.items()}
+    schemas = {schema.relation: schema for schema in logged.encoded.relations[: logged.encoded.acted_on]}
+    read_chains = cache(lambda: chains_of(logged, reader))
+    return Result(logged.cycles, read_later(came, reader, schemas), read_later(went, reader, schemas), read_chains)
+
+
+def read_later(facts: Mapping[str, Facts], reader: Backend, schemas: Mapping[str, Schema]) -> LaterTables:
+    """The tables of facts that there are, which `reader` makes when somebody asks for them."""
+
+    def read(relation: str, some: Facts) -> pa.Table:
+        reader.declare({relation: schemas[relation]})
+        table: pa.Table = reader.table(relation, some)
+        return table
+
+    return LaterTables({relation: some for relation, some in facts.items() if len(some)}, read)
 
 
 def chains_of(logged: LoggedCycles, reader: Backend) -> Chains:
@@ -173,7 +187,9 @@ class Cycle:
         remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]
         self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
         self._idle: set[int] = set()
-        self._notes = ChainNotes(backend.fresh({name: checked.schemas[name] for name in acted_on}))
+        self._schemas = {name: checked.schemas[name] for name in acted_on}
+        self._reader = backend.fresh(self._schemas)
+        self._notes = ChainNotes(self._reader)
         self._fired: dict[str, Facts] = {}
         self._told_switches = 0
 
@@ -196,7 +212,11 @@ class Cycle:
             check_cycles(CycleUsage(cycles, rows, monotonic() - began), self._limits, rules)
         came = {relation: self._backend.facts(relation).minus(start[relation]) for relation in self._acted_on}
         went = {relation: self._backend.unknown(relation, start[relation]) for relation in self._acted_on}
-        came_rows, went_rows, switches = self._tables(came), self._tables(went), tuple(self._network.switches)
+        came_rows, went_rows, switches = (
+            read_later(came, self._reader, self._schemas),
+            read_later(went, self._reader, self._schemas),
+            tuple(self._network.switches),
+        )
         return Result(cycles, came_rows, went_rows, self._notes.chains, self._network.rows(), switches)
 
     def _take_over(self, before: LoggedCycles) -> None:
