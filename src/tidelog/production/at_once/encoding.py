@@ -140,7 +140,8 @@ class Encoding:
         registers = np.zeros(max(1, self._tables.registers), np.int64)
         for (kind, value), register in self._tables.constants.items():
             if kind is not Kind.SYMBOL:
-                registers[register : register + 1] = np.array([value], DTYPES[kind]).view(np.int64)
+                numbers = np.array([value], DTYPES[kind]) + 0  # a negative zero becomes zero, as in facts
+                registers[register : register + 1] = numbers.view(np.int64)
         return registers
 
     def _stored(self, names: Sequence[str]) -> tuple[Table, Table]:
