@@ -150,10 +150,10 @@ def check(text: str, facts: Facts, form: str) -> None:
 def result_at_once(checked: CheckedProgram, facts: Facts) -> Result | None:
     backend, rules = LocalBackend(checked.schemas), encoded(checked)
     made = prepared(checked, Retention.NONE)
-    followers = loaded(made, backend, tables_of(checked, facts), Limits(), None)
-    assume(followers is None)
+    assume(not made.has_followers)
+    start = loaded(made, backend, tables_of(checked, facts), Limits())
     assert rules is not None
-    logged = run_at_once(rules, backend, Limits())
+    logged = run_at_once(rules, start.facts, backend.values, Limits())
     return None if logged is None else finished(logged, backend)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -251,3 +251,15 @@ class InProcess(Backend, Protocol):
     def single_join(self, rule: RulePlan) -> SingleJoin | None:
         """The plan as one join, None if it is something else. `catch_up` was called for it."""
         ...
+
+
+def is_in_process(backend: Backend) -> TypeGuard[InProcess]:
+    """Whether a backend has its facts in this process. What a protocol asks for is looked for once in each class: it
+    takes as long as a join of a few rows."""
+    kind = type(backend)
+    if kind not in _IN_PROCESS:
+        _IN_PROCESS[kind] = isinstance(backend, InProcess)
+    return _IN_PROCESS[kind]
+
+
+_IN_PROCESS: dict[type, bool] = {}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,34 @@ FEW = 1000
 """Rows that are compared in Python, where Arrow would take longer to begin than to work."""
 
 NOTHING: Mapping[str, pa.Table] = MappingProxyType({})
+
+
+class LaterTables(Mapping[str, pa.Table]):
+    """The tables of `facts`, as a backend has them, by relation: each is made by `read` when somebody asks for it, and
+    most are never asked for."""
+
+    def __init__(self, facts: Mapping[str, Any], read: Callable[[str, Any], pa.Table]) -> None:
+        self.facts = facts
+        self._read = read
+        self._made: dict[str, pa.Table] = {}
+
+    def __getitem__(self, relation: str) -> pa.Table:
+        if relation not in self._made:
+            self._made[relation] = self._read(relation, self.facts[relation])
+        return self._made[relation]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.facts)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+
+def row_count(tables: Mapping[str, pa.Table]) -> int:
+    """How many rows the tables have together; none is made to find out."""
+    if isinstance(tables, LaterTables):
+        return sum(map(len, tables.facts.values()))
+    return sum(table.num_rows for table in tables.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,13 @@ def make_room(memory, halves, relations, indexes, operands, state, relation, roo
 
 
 @lean
+def make_rooms(memory, halves, relations, indexes, operands, state, rooms):
+    """Gives each relation so many places; the memory is long enough."""
+    for relation in range(rooms.size):
+        make_room(memory, halves, relations, indexes, operands, state, relation, rooms[relation])
+
+
+@lean
 def make_index(memory, halves, relations, indexes, operands, state, index):
     """Makes an index of all rows that there are; False where the memory is too short, which changes nothing."""
     relation = indexes[index, INDEXED]

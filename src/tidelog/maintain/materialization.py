@@ -12,7 +12,7 @@ import pyarrow as pa
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.protocol import Backend, Facts, OwnRows
 from tidelog.errors import EvaluationError
-from tidelog.facts.change import Change, NetDelta, Outcome
+from tidelog.facts.change import Change, LaterTables, NetDelta, Outcome
 from tidelog.maintain.budget import InVain
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import CannotClose, Run, materialize
@@ -315,18 +315,23 @@ class Materialization:
     def _nets(self, change: Change) -> dict[str, Net]:
         """What `change` does to what is there now; a fact that is inserted and retracted is inserted."""
         nets: dict[str, Net] = {}
-        for relation, rows in change.inserted.items():
-            kept = self._kept_in(relation)
-            came = self._backend.facts(kept, rows)
+        for relation in change.inserted:
+            kept, came = self._facts_in(change.inserted, relation)
             nets[kept] = Net(self._backend.unknown(kept, came), came.none())
-        for relation, rows in change.retracted.items():
-            kept = self._kept_in(relation)
-            went = self._backend.facts(kept, rows)
+        for relation in change.retracted:
+            kept, went = self._facts_in(change.retracted, relation)
             if relation in change.inserted:
-                went = went.minus(self._backend.facts(kept, change.inserted[relation]))
+                went = went.minus(self._facts_in(change.inserted, relation)[1])
             went = self._backend.stored(kept, went)
             nets[kept] = Net(nets[kept].came if kept in nets else went.none(), went)
         return {kept: net for kept, net in nets.items() if net}
+
+    def _facts_in(self, tables: Mapping[str, OwnRows], relation: str) -> tuple[str, Facts]:
+        """Where explicit facts of a relation are kept, and those that `tables` have of it."""
+        kept = self._kept_in(relation)
+        if isinstance(tables, LaterTables):
+            return kept, tables.facts[relation]
+        return kept, self._backend.facts(kept, tables[relation])
 
     def _update(self, nets: Mapping[str, Net], journal: Journal) -> None:
         if not nets:
@@ -361,15 +366,17 @@ class Materialization:
             {name: self._delta(name, net) for name, net in journal.nets.items() if name in self._plan.schemas},
         )
 
-    def _rows(self, found: Mapping[str, Facts], given: Mapping[str, OwnRows]) -> dict[str, OwnRows]:
+    def _rows(self, found: Mapping[str, Facts], given: Mapping[str, OwnRows]) -> Mapping[str, OwnRows]:
         """The rows of these facts by relation; those that were given where they are all of them."""
+        some = {self._names[kept]: facts for kept, facts in found.items() if len(facts)}
+        if isinstance(given, LaterTables):
+            is_all = some.keys() == given.keys() and all(len(given.facts[name]) == len(some[name]) for name in some)
+            return given if is_all else LaterTables(some, self._backend.table)
         rows = {}
-        for kept, facts in found.items():
-            relation = self._names[kept]
-            if len(facts):
-                all_rows = given[relation]
-                is_all = isinstance(all_rows, pa.Table) and all_rows.num_rows == len(facts)
-                rows[relation] = all_rows if is_all else self._backend.table(kept, facts)
+        for relation, facts in some.items():
+            all_rows = given[relation]
+            is_all = isinstance(all_rows, pa.Table) and all_rows.num_rows == len(facts)
+            rows[relation] = all_rows if is_all else self._backend.table(self._kept_in(relation), facts)
         return rows
 
     def _delta(self, relation: str, net: Net) -> NetDelta:

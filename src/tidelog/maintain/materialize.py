@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 
 from tidelog.backends.protocol import Backend, Derived, Facts
 from tidelog.facts.closure import ClosureTooLarge
-from tidelog.maintain.limits import Usage, check_limits, memory_in_use
+from tidelog.maintain.limits import BETWEEN_LOOKS, Usage, check_limits, looks
 from tidelog.maintain.ordering import Ordering
 from tidelog.maintain.protocol import SILENT, Limits, Observer
 from tidelog.plan.nodes import ClosedRelation, Plan, RulePlan, StratumPlan, Version
-from tidelog.plan.walk import relations_read
-
-BETWEEN_LOOKS = 0.05
-"""Seconds between two looks at memory: a look costs more than a small round."""
 
 
 def materialize(
@@ -71,8 +67,6 @@ class Run:
         self._started = monotonic()
         self.rows = 0
         self.seconds: dict[int, float] = {}
-        self._memory = 0
-        self._next_look = 0.0
 
     def evaluate(self, number: int, stratum: StratumPlan) -> tuple[int, int]:
         """How many rounds the stratum took and how many rows it stored.
@@ -95,7 +89,8 @@ class Run:
                 return 1, ahead
         if stratum.closed is not None:
             return 1, self._close(stratum.closed)
-        rounds, delta = self._round(number, 0, stratum, (*self._filled(stratum.given), *stratum.once), known)
+        once = self._ordering.with_rows((*stratum.given, *stratum.once))
+        rounds, delta = self._round(number, 0, stratum, once, known)
         if before and stratum.first:
             rounds, delta = self._round(number, rounds + 1, stratum, stratum.first, known)
         while any(delta.values()) and stratum.rounds and not self._is_full(known):
@@ -109,13 +104,6 @@ class Run:
         if closed.is_written_out:
             self.rows += len(appeared)
         return len(appeared)
-
-    def _filled(self, given: tuple[RulePlan, ...]) -> Iterator[RulePlan]:
-        """The rules of `given` that have something to take over."""
-        statistics = self._backend.statistics()
-        return (
-            rule for rule in given if any(statistics.rows(name, Version.FULL) for name in relations_read(rule.node))
-        )
 
     def is_limited(self, stratum: StratumPlan) -> bool:
         """Whether a relation of the stratum has a `.limitsize`: where its rounds stop depends on where they began."""
@@ -184,10 +172,8 @@ class Run:
     def check(self, rounds: int, stratum: StratumPlan, active: tuple[tuple[RulePlan, int], ...]) -> None:
         """Raises LimitError if a limit is reached; `active` are the rules that derive rows, and how many."""
         now = monotonic()
-        if now >= self._next_look:
-            self._memory = memory_in_use()
-            self._next_look = now + BETWEEN_LOOKS
-        check_limits(Usage(rounds, self.rows, now - self._started, self._memory), self._limits, stratum, active)
+        usage = Usage(rounds, self.rows, now - self._started, looks.memory(now))
+        check_limits(usage, self._limits, stratum, active)
 
     def _is_full(self, known: Mapping[str, int]) -> bool:
         """Whether a relation of the stratum has all the rows that its `.limitsize` asks for."""

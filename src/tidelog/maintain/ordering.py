@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from tidelog.backends.protocol import Backend
 from tidelog.maintain.protocol import Observer
@@ -11,7 +12,7 @@ from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import Node, RulePlan, Version
 from tidelog.plan.passes.order_joins import order_joins
 from tidelog.plan.planned import OrdersKept
-from tidelog.plan.same import Same
+from tidelog.plan.same import Same, once_for_each
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import scans_of
 
@@ -33,7 +34,7 @@ class Ordering:
         self._observer = observer
         self._for_few_rows: OrdersKept = {} if for_few_rows is None else for_few_rows
         self._kept: dict[int, RulePlan] = {}
-        self._reads: dict[tuple[int, ...], tuple[tuple[str, Version], ...]] = {}
+        self._reads: dict[tuple[int, ...], Read] = {}
         self._known: dict[tuple[int, tuple[int, ...]], RulePlan] = {}
         self._known_with_rows: dict[tuple[tuple[int, ...], tuple[int, ...]], list[RulePlan]] = {}
         self._orders: dict[int, list[RulePlan]] = {}
@@ -46,27 +47,32 @@ class Ordering:
         return [self._ordered(rule, statistics) for rule in rules]
 
     def of_those_with_rows(self, rules: Sequence[RulePlan]) -> list[RulePlan]:
-        """As `of`, without rules that join with a relation that has no rows: they derive nothing."""
+        """As `of`, for those `with_rows`."""
         statistics = self._backend.statistics()
         key = (tuple(map(id, rules)), self._sizes(rules, statistics))
         if key not in self._known_with_rows:
-            self._known_with_rows[key] = [
-                self._ordered(rule, statistics)
-                for rule in rules
-                if all(
-                    scan.version is Version.MARKED or statistics.rows(scan.relation, scan.version)
-                    for scan in joined_scans(rule.node)
-                )
-            ]
+            self._known_with_rows[key] = [self._ordered(rule, statistics) for rule in self.with_rows(rules)]
         return self._known_with_rows[key]
+
+    def with_rows(self, rules: Sequence[RulePlan]) -> tuple[RulePlan, ...]:
+        """Those of `rules` that join with no relation that has no rows: the others derive nothing."""
+        statistics = self._backend.statistics()
+        return tuple(
+            rule
+            for rule in rules
+            if all(
+                version is Version.MARKED or statistics.rows(relation, version)
+                for relation, version in joined(rule.node)
+            )
+        )
 
     def woken(self, rules: tuple[RulePlan, ...], delta: Mapping[str, int]) -> tuple[RulePlan, ...]:
         """Those of `rules` that have a delta to read, where deltas have these sizes."""
         for rule in rules:
             if id(rule) not in self._deltas:
                 self._kept[id(rule)] = rule
-                scans = joined_scans(rule.node)
-                self._deltas[id(rule)] = tuple(scan.relation for scan in scans if scan.version is Version.DELTA)
+                found = joined(rule.node)
+                self._deltas[id(rule)] = tuple(name for name, version in found if version is Version.DELTA)
         return tuple(rule for rule in rules if any(delta.get(name) for name in self._deltas[id(rule)]))
 
     def _sizes(self, rules: Sequence[RulePlan], statistics: Statistics) -> tuple[int, ...]:
@@ -74,8 +80,7 @@ class Ordering:
         key = tuple(map(id, rules))
         if key not in self._reads:
             self._kept.update(zip(key, rules, strict=True))
-            scans = (scan for rule in rules for scan in scans_of(rule.node))
-            self._reads[key] = tuple(dict.fromkeys((scan.relation, scan.version) for scan in scans))
+            self._reads[key] = tuple(dict.fromkeys(each for rule in rules for each in _read(rule.node)))
         return tuple([magnitude(statistics.rows(relation, version)) for relation, version in self._reads[key]])
 
     def _ordered(self, rule: RulePlan, statistics: Statistics) -> RulePlan:
@@ -90,8 +95,8 @@ class Ordering:
         """The last order of a rule, if it starts from a delta and only deltas have shrunk since then: all that it costs
         shrinks along, and of any other order no more than that."""
         before, ordered = self._last.get(id(rule), ((), rule))
-        first = next(joined_scans(ordered.node), None)
-        if not before or first is None or first.version is not Version.DELTA:
+        first = next(iter(joined(ordered.node)), None)
+        if not before or first is None or first[1] is not Version.DELTA:
             return None
         reads = self._reads[(id(rule),)]
         has_shrunk = all(
@@ -116,6 +121,21 @@ class Ordering:
         if key not in self._for_few_rows:
             self._for_few_rows[key] = order_joins(rule.node, statistics, rule.order)
         return self._for_few_rows[key]
+
+
+Read: TypeAlias = tuple[tuple[str, Version], ...]
+"""Relations, each with the version of it that is read."""
+
+
+@once_for_each
+def joined(node: Node) -> Read:
+    """What is joined, in order."""
+    return tuple((scan.relation, scan.version) for scan in joined_scans(node))
+
+
+@once_for_each
+def _read(node: Node) -> Read:
+    return tuple(dict.fromkeys((scan.relation, scan.version) for scan in scans_of(node)))
 
 
 def magnitude(rows: int) -> int:

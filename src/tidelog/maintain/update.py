@@ -20,6 +20,7 @@ from tidelog.backends.protocol import Backend, Facts, Watch
 from tidelog.maintain.budget import Budget, InVain, OverBudget
 from tidelog.maintain.journal import Journal, Net
 from tidelog.maintain.materialize import Run
+from tidelog.maintain.ordering import joined
 from tidelog.maintain.protocol import Strategy
 from tidelog.maintain.rule_changes import derives
 from tidelog.plan.nodes import ClosedRelation, RulePlan, StratumPlan, Version
@@ -200,7 +201,7 @@ class Update:
         elif closed is not None:
             for _, net in pending.news:
                 self._journal.close(closed, net.came, net.went)
-        elif self._has_much_news(pending, number) or self._cannot_follow(questions.stratum):
+        elif self._is_better_derived(questions.stratum, pending, number):
             self._start_over(number, questions)
         else:
             try:
@@ -242,9 +243,25 @@ class Update:
     def _cannot_follow(self, stratum: StratumPlan) -> bool:
         return self._run.is_limited(stratum) or not self._distrusted.isdisjoint(stratum.relations)
 
+    def _is_better_derived(self, stratum: StratumPlan, pending: Pending, number: int) -> bool:
+        """Whether a stratum cannot be followed, or to derive all of it is no more work."""
+        return self._has_much_news(pending, number) or self._cannot_follow(stratum) or self._is_first(stratum, pending)
+
     def _has_much_news(self, pending: Pending, number: int) -> bool:
         """Whether so much came that deriving everything is no more work than deriving what is new."""
         return any(self._is_much(relation, net.came, MUCH_NEWS, number) for relation, net in pending.news)
+
+    def _is_first(self, stratum: StratumPlan, pending: Pending) -> bool:
+        """Whether no rule of a stratum could derive anything before, because it joins with a relation that had no rows:
+        what it derives from all rows then is what it gains, asked once and not for each relation that has news."""
+        statistics = self._backend.statistics()
+        if any(statistics.rows(relation, Version.FULL) for relation in stratum.relations):
+            return False
+        came = {relation: len(net.came) for relation, net in pending.news}
+        return all(
+            any(statistics.rows(name, Version.FULL) == came.get(name, 0) for name, _ in joined(rule.node))
+            for rule in (*stratum.given, *stratum.once, *stratum.first)
+        )
 
     def _is_hopeless(self, questions: StratumQuestions, many: int, number: int) -> bool:
         """Whether so many facts are in doubt that asking about them takes longer than deriving all of them."""

@@ -21,17 +21,23 @@ from tidelog.plan.nodes import (
     Unit,
     Values,
 )
+from tidelog.plan.same import once_for_each
 from tidelog.plan.spine import UNIT, is_ready, needs, put
 from tidelog.plan.walk import columns_of, names_in, terms_of
 
 Part: TypeAlias = Scan | Values | Distinct | Union | Join | Range | Select | Extend | Antijoin | GroupJoin
 
 
+@once_for_each
 def parts_of(node: Node) -> tuple[Part, ...]:
     """The parts of `node` from the first to the last; `Unit` stands for what is below a part.
 
     A join on the right side of another is a part by itself.
     """
+    return _parts(node)
+
+
+def _parts(node: Node) -> tuple[Part, ...]:
     match node:
         case Unit():
             return ()
@@ -39,19 +45,20 @@ def parts_of(node: Node) -> tuple[Part, ...]:
             return (node,)
         case Join(left, right):
             return (
-                *parts_of(left),
-                *(parts_of(right) if isinstance(right, Scan | Values | Distinct | Union) else (right,)),
+                *_parts(left),
+                *(_parts(right) if isinstance(right, Scan | Values | Distinct | Union) else (right,)),
             )
         case Range(source) | Select(source) | Extend(source):
-            return (*parts_of(source), replace(node, input=UNIT))
+            return (*_parts(source), replace(node, input=UNIT))
         case Antijoin(left) | GroupJoin(left):
-            return (*parts_of(left), replace(node, left=UNIT))
+            return (*_parts(left), replace(node, left=UNIT))
         case Project():
             raise AssertionError("a Project stands on top of a body, never in it")
         case _:
             assert_never(node)
 
 
+@once_for_each
 def names_of(part: Part) -> frozenset[str]:
     """Every name that `part` reads or binds."""
     match part:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Generic, TypeVar
 
+THINGS_KEPT = 1 << 10
+
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -20,3 +25,9 @@ class Same(Generic[T]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Same) and self.thing is other.thing
+
+
+def once_for_each(compute: Callable[[T], R]) -> Callable[[T], R]:
+    """`compute`, called once for each of the last things that it was asked about, which never change."""
+    kept = lru_cache(THINGS_KEPT)(lambda same: compute(same.thing))
+    return lambda thing: kept(Same(thing))

@@ -25,6 +25,7 @@ from tidelog.plan.nodes import (
     Unit,
     Values,
 )
+from tidelog.plan.same import once_for_each
 
 
 def columns_of(node: Node) -> tuple[str, ...]:
@@ -90,6 +91,7 @@ def scans_of(node: Node) -> Iterator[Scan]:
     return (below for below in nodes_of(node) if isinstance(below, Scan))
 
 
+@once_for_each
 def relations_read(node: Node) -> frozenset[str]:
     """Names of the stored relations `node` reads."""
     return frozenset(scan.relation for scan in scans_of(node))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from time import monotonic
 from typing import TypeAlias
 
@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.protocol import Backend, Facts, InProcess, OwnRows
+from tidelog.backends.protocol import Backend, Facts, OwnRows, is_in_process
 from tidelog.errors import OscillationError, UsageError
 from tidelog.facts.chain import Chains
+from tidelog.facts.change import LaterTables
 from tidelog.facts.fact_set import FactSet
+from tidelog.facts.values import Values
 from tidelog.kernels import jit
 from tidelog.language.syntax_tree import Semantics, Sign
 from tidelog.maintain.journal import Net
@@ -40,6 +42,7 @@ from tidelog.production.repetition import Repetition
 from tidelog.production.report import CycleUsage, check_cycles, oscillation
 from tidelog.production.rule_plans import Match, RuleMatches
 from tidelog.production.semantics import Result, net_effect
+from tidelog.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,56 +74,72 @@ def run_rules(
     if checked.semantics is None:
         raise UsageError("the program has no production rules to run: it has no .production")
     made = prepared(checked, retention or Retention.COSMA)
-    followers = loaded(made, backend, given, limits, at_hand)
+    if at_hand is None or made.has_followers:
+        facts = loaded(made, backend, given, limits)
+        start = AtHand(facts.explicit_facts, facts.facts)
+    else:
+        facts, start = None, at_hand
+    followers = facts if made.has_followers else None
     before = None
-    if retention is None and on_firing is None and followers is None and isinstance(backend, InProcess):
-        before = ran_at_once(checked, backend, limits)
+    if retention is None and on_firing is None and followers is None and is_in_process(backend):
+        before = ran_at_once(checked, partial(start_of, made, start), backend.values, limits)
         if before is not None and before.is_over:
-            return finished(before, backend)
+            return finished(before, backend.fresh({}))
+    if facts is None:
+        backend.declare(checked.schemas)
+        for relation in given.keys() | made.derived:
+            held = start_of(made, start, relation)
+            backend.exchange(relation, held, held.none())
     return Cycle(checked, made, backend, followers, limits, on_firing).run(before)
 
 
-def ran_at_once(checked: CheckedProgram, backend: InProcess, limits: Limits) -> LoggedCycles | None:
+def ran_at_once(
+    checked: CheckedProgram, facts: Callable[[str], Facts], values: Values, limits: Limits
+) -> LoggedCycles | None:
     """What one kernel did, if it can run the rules and is compiled."""
     if not jit.is_compiled():
         return None
     rules = encoded(checked)
-    return run_at_once(rules, backend, limits) if rules is not None and compiler.is_ready() else None
+    return run_at_once(rules, facts, values, limits) if rules is not None and compiler.is_ready() else None
 
 
-def loaded(
-    made: Prepared,
-    backend: Backend,
-    given: Mapping[str, OwnRows],
-    limits: Limits,
-    at_hand: AtHand | None,
-) -> Materialization | None:
-    """What follows what production rules do by ordinary rules, if there is such; `backend` has all facts then."""
-    has_followers = not made.followed.isdisjoint(made.acted_on)
-    if at_hand is None or has_followers:
-        facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
-        for relation, rows in given.items():
-            facts.load(relation, rows)
-        facts.materialize()
-        return facts if has_followers else None
-    follow = frozenset(name for stratum in made.support.strata for name in stratum.relations)
-    for relation in given.keys() | follow:
-        facts_of = at_hand.all(relation) if relation in follow else at_hand.given(relation)
-        backend.exchange(relation, facts_of, facts_of.none())
-    return None
+def loaded(made: Prepared, backend: Backend, given: Mapping[str, OwnRows], limits: Limits) -> Materialization:
+    """The facts `given`, with what follows from them by ordinary rules, in `backend`."""
+    facts = Materialization(made.support, backend, limits, SILENT, Maintenance(modules=False))
+    for relation, rows in given.items():
+        facts.load(relation, rows)
+    facts.materialize()
+    return facts
 
 
-def finished(logged: LoggedCycles, backend: Backend) -> Result:
-    """What a run did that one kernel has ended; `backend` has the facts of the start."""
-    came = {name: backend.table(name, net.came) for name, net in logged.nets.items() if len(net.came)}
-    went = {name: backend.table(name, net.went) for name, net in logged.nets.items() if len(net.went)}
-    reader = backend.fresh({})
-    return Result(logged.cycles, came, went, cache(lambda: chains_of(logged, reader)))
+def start_of(made: Prepared, start: AtHand, relation: str) -> Facts:
+    """The facts of a relation that a run starts from."""
+    return start.all(relation) if relation in made.derived else start.given(relation)
+
+
+def finished(logged: LoggedCycles, reader: Backend) -> Result:
+    """What a run did that one kernel has ended; `reader` has no facts."""
+    came = {name: net.came for name, net in logged.nets.items()}
+    went = {name: net.went for name, net in logged.nets.items()}
+    schemas = {schema.relation: schema for schema in logged.encoded.relations[: logged.encoded.acted_on]}
+    read_chains = cache(lambda: chains_of(logged, reader))
+    return Result(logged.cycles, read_later(came, reader, schemas), read_later(went, reader, schemas), read_chains)
+
+
+def read_later(facts: Mapping[str, Facts], reader: Backend, schemas: Mapping[str, Schema]) -> LaterTables:
+    """The tables of facts that there are, which `reader` makes when somebody asks for them."""
+
+    def read(relation: str, some: Facts) -> pa.Table:
+        reader.declare({relation: schemas[relation]})
+        table: pa.Table = reader.table(relation, some)
+        return table
+
+    return LaterTables({relation: some for relation, some in facts.items() if len(some)}, read)
 
 
 def chains_of(logged: LoggedCycles, reader: Backend) -> Chains:
     """The chains of facts that came and went; `reader` reads them."""
-    reader.declare({schema.relation: schema for schema in logged.encoded.relations})
+    reader.declare({schema.relation: schema for schema in logged.encoded.relations[: logged.encoded.acted_on]})
     notes = ChainNotes(reader)
     for cycle, (rule, nets) in enumerate(logged.each(), start=1):
         notes.note_nets(cycle, nets, (rule.name,))
@@ -168,7 +187,9 @@ class Cycle:
         remembered = [match.schema for rule in self._rules for match in rule.matches if self._refraction]
         self._repetition = Repetition(backend, [*(checked.schemas[name] for name in acted_on), *remembered])
         self._idle: set[int] = set()
-        self._notes = ChainNotes(backend.fresh({name: checked.schemas[name] for name in acted_on}))
+        self._schemas = {name: checked.schemas[name] for name in acted_on}
+        self._reader = backend.fresh(self._schemas)
+        self._notes = ChainNotes(self._reader)
         self._fired: dict[str, Facts] = {}
         self._told_switches = 0
 
@@ -191,7 +212,11 @@ class Cycle:
             check_cycles(CycleUsage(cycles, rows, monotonic() - began), self._limits, rules)
         came = {relation: self._backend.facts(relation).minus(start[relation]) for relation in self._acted_on}
         went = {relation: self._backend.unknown(relation, start[relation]) for relation in self._acted_on}
-        came_rows, went_rows, switches = self._tables(came), self._tables(went), tuple(self._network.switches)
+        came_rows, went_rows, switches = (
+            read_later(came, self._reader, self._schemas),
+            read_later(went, self._reader, self._schemas),
+            tuple(self._network.switches),
+        )
         return Result(cycles, came_rows, went_rows, self._notes.chains, self._network.rows(), switches)
 
     def _take_over(self, before: LoggedCycles) -> None:

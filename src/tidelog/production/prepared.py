@@ -36,12 +36,15 @@ class AlternativePlans:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """The rules in the order in which they are tried, their alternatives by the name of their instances, the ordinary
-    rules under them, the relations `followed` by these and those `acted_on`, and the schemas of all that plans read."""
+    rules under them, the relations that these have `derived`, those `acted_on`, and the schemas of all that plans read.
+    """
 
     rules: tuple[RuleMatches, ...]
     alternatives: Mapping[str, AlternativePlans]
     support: CheckedProgram
-    followed: frozenset[str]
+    derived: frozenset[str]
+    has_followers: bool
+    """Whether ordinary rules follow what production rules change."""
     acted_on: tuple[str, ...]
     schemas: Mapping[str, Schema]
     semantics: Semantics
@@ -77,4 +80,6 @@ def _prepared(program: Same[CheckedProgram], retention: Retention) -> Prepared:
     bodies = (rule.body for stratum in support.strata for rule in stratum.rules)
     followed = frozenset(name for body in bodies for name in relations_in(body))
     acted_on = tuple(dict.fromkeys(head.atom.relation for rule in checked.productions for head in rule.heads))
-    return Prepared(rules, alternatives, support, followed, acted_on, schemas, semantics, retention)
+    has_followers = not followed.isdisjoint(acted_on)
+    derived = frozenset(name for stratum in support.strata for name in stratum.relations)
+    return Prepared(rules, alternatives, support, derived, has_followers, acted_on, schemas, semantics, retention)

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-import pyarrow as pa
-
 from tidelog.errors import UsageError
-from tidelog.facts.change import Change, NetDelta, Outcome
+from tidelog.facts.change import Change, NetDelta, Outcome, row_count
 from tidelog.facts.columns import empty_table
 from tidelog.language.words import nearest
 from tidelog.relation_view import RelationView
@@ -46,8 +44,8 @@ class Counts:
 
 def counts_of(asked: Change, outcome: Outcome) -> Counts:
     """How `asked` compares with what it did; it holds no fact on both sides."""
-    inserted, retracted = _rows(outcome.inserted), _rows(outcome.retracted)
-    return Counts(inserted, _rows(asked.inserted) - inserted, retracted, _rows(asked.retracted) - retracted)
+    inserted, retracted = row_count(outcome.inserted), row_count(outcome.retracted)
+    return Counts(inserted, row_count(asked.inserted) - inserted, retracted, row_count(asked.retracted) - retracted)
 
 
 class ChangedRelations:
@@ -164,10 +162,6 @@ class RelationDelta(ChangedRelation):
     def _repr_html_(self) -> str:
         parts = (("appeared", self.appeared), ("vanished", self.vanished))
         return "".join(f"<div>{word}</div>{view._repr_html_()}" for word, view in parts if len(view))
-
-
-def _rows(tables: Mapping[str, pa.Table]) -> int:
-    return sum(table.num_rows for table in tables.values())
 
 
 def _swapped(delta: NetDelta) -> NetDelta:

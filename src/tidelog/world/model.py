@@ -15,7 +15,7 @@ from tidelog.analysis.checked import CheckedProgram
 from tidelog.analysis.magic import Unhelpful
 from tidelog.backends.protocol import Backend
 from tidelog.errors import EvaluationError, LimitError, UsageError, excerpt
-from tidelog.facts.change import Change, Outcome, in_sequence
+from tidelog.facts.change import Change, Outcome, in_sequence, row_count
 from tidelog.language.syntax_tree import Atom
 from tidelog.maintain.materialization import Materialization
 from tidelog.maintain.protocol import Limits, Maintenance, Observer
@@ -44,8 +44,7 @@ class Step:
     @property
     def rows(self) -> int:
         """How many facts it holds."""
-        tables = [*self.change.inserted.values(), *self.change.retracted.values()]
-        return sum(table.num_rows for table in tables)
+        return row_count(self.change.inserted) + row_count(self.change.retracted)
 
     def inverse(self) -> Step:
         """The way back; right for a step that holds only facts whose presence it changed."""
@@ -113,7 +112,7 @@ class Model:
         checked, backend, facts = self.checked, self._backend, self.materialization
         given = TablesOf(relations_needed(checked), facts.explicit)
         at_hand = AtHand(facts.explicit_facts, facts.facts)
-        fresh = backend.fresh(checked.schemas)
+        fresh = backend.fresh({})
         with _errors_told(checked), self.read_only():
             result = run_rules(checked, fresh, given, limits=self._limits, on_firing=on_firing, at_hand=at_hand)
         late_news = None

@@ -126,9 +126,11 @@ class Watches:
         """What begins and ends, without what did both."""
         net: dict[tuple[int, Row], Match] = {}
         for relation in delta:
-            schema = delta[relation].schema
-            if relation in self._watcher.index.relations and not self._is_indexed_otherwise(relation, schema):
-                for rows, sign in ((delta[relation].vanished, -1), (delta[relation].appeared, 1)):
+            if relation in self._watcher.index.relations:
+                changed = delta[relation]
+                if self._is_indexed_otherwise(relation, changed.schema):
+                    continue
+                for rows, sign in ((changed.vanished, -1), (changed.appeared, 1)):
                     arrivals = self._watcher.arrivals(relation, rows.to_arrow(), sign)
                     for match in self._watcher.read(self._watcher.apply(arrivals)):
                         if net.pop((match.watch, match.row), None) is None:

@@ -6,7 +6,18 @@ import pytest
 
 from tidelog.connectors.python_rows import nullary, rows_of, table_of_rows
 from tidelog.facts import change
-from tidelog.facts.change import Change, Outcome, difference, distinct, in_sequence, net_change, net_delta, union
+from tidelog.facts.change import (
+    Change,
+    LaterTables,
+    Outcome,
+    difference,
+    distinct,
+    in_sequence,
+    net_change,
+    net_delta,
+    row_count,
+    union,
+)
 from tidelog.schema import Attribute, Kind, Row, Schema
 
 SCHEMA = Schema("p", (Attribute("n", "number", Kind.NUMBER), Attribute("s", "symbol", Kind.SYMBOL)))
@@ -68,6 +79,23 @@ def test_a_way_and_the_way_back_are_nothing() -> None:
     back = Outcome({"p": table(2)}, {"p": table(1)}, {"p": net_delta(table(2), table(1))})
     assert in_sequence([there, back]) == Outcome({}, {}, {})
     assert in_sequence([]) == Outcome()
+
+
+def test_tables_that_come_later_are_counted_without_being_made_and_made_once() -> None:
+    made: list[str] = []
+
+    def read(relation: str, facts: list[int]):
+        made.append(relation)
+        return table(*facts)
+
+    tables = LaterTables({"a": [1, 2], "b": [3]}, read)
+    assert row_count(tables) == 3
+    assert list(tables) == ["a", "b"]
+    assert made == []
+    assert numbers(tables["b"]) == [3]
+    assert tables["b"] is tables["b"]
+    assert made == ["b"]
+    assert row_count({"b": tables["b"]}) == 1
 
 
 def test_the_rows_of_a_delta_are_read_once() -> None:

@@ -147,6 +147,12 @@ def test_selections_extensions_and_ranges(tables):
     assert tables.derived(rule("two", body, "z", "z")) == [(3, 3), (4, 4)]
 
 
+def test_rows_with_the_same_limits_are_counted_together(tables, monkeypatch):
+    monkeypatch.setattr(steps, "OUTPUT", 4)
+    body = Range(edge("x", "y"), "z", number(0), number(3), None, N)
+    assert sorted(tables.derived(rule("two", body, "x", "z"))) == [(x, z) for x in (1, 2, 3) for z in range(3)]
+
+
 def test_a_range_longer_than_a_batch_has_every_value(tables, monkeypatch):
     monkeypatch.setattr(steps, "OUTPUT", 4)
     body = Range(Unit(), "z", number(0), number(10), None, N)

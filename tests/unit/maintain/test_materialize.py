@@ -169,6 +169,14 @@ def test_after_an_interrupt_a_second_run_goes_on() -> None:
     assert len(backend.rows("path")) == 21
 
 
+def test_a_rule_that_joins_with_a_relation_without_rows_is_not_run() -> None:
+    plan = planned(PATHS)
+    backend = backend_for(plan)
+    materialize(plan, backend)
+    assert backend.derived == []
+    assert backend.rows("path") == set()
+
+
 class SlowBackend(MemoryBackend):
     """A backend whose rounds take long: it tells the watch again and again, until that stops it."""
 
@@ -179,8 +187,10 @@ class SlowBackend(MemoryBackend):
 
 def test_a_limit_stops_a_round_that_takes_too_long() -> None:
     plan = planned(PATHS)
+    backend = SlowBackend(plan)
+    backend.old["edge"] = set(CHAIN)
     with pytest.raises(LimitError, match=r"the limit of 0\.2 seconds was reached") as caught:
-        materialize(plan, SlowBackend(plan), Limits(seconds=0.2))
+        materialize(plan, backend, Limits(seconds=0.2))
     assert "path(x, y) :- edge(x, y)." in str(caught.value)
 
 

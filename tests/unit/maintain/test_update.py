@@ -371,9 +371,25 @@ def test_most_of_a_relation_that_no_rule_reads_again_may_go_at_once(restarts: li
     db = opened(text, {"a": [(1,)], "b": [(number,) for number in range(5000)]})
     delta = db.apply(retract={"a": [(1,)]})
     assert len(delta["p"].vanished) == 5000
+    assert not restarts
     db.apply(insert={"a": [(2,)]})
     assert len(db["p"]) == 5000
-    assert not restarts
+
+
+def test_a_stratum_that_could_not_derive_anything_before_is_derived_and_not_followed(restarts: list[str]) -> None:
+    text = f"{RELATIONS} p(x, y) :- a(x), b(y). r(x) :- b(x)."
+    db = opened(text, {"b": [(1,), (2,)]})
+    assert len(db["r"]) == 2
+    delta = db.apply(insert={"a": [(7,)], "b": [(3,)]})
+    assert set(delta["p"].appeared) == {(7, 1), (7, 2), (7, 3)}
+    assert restarts == ["p"]
+    db.undo()
+    assert len(db["p"]) == 0
+    assert set(db["r"]) == {(1,), (2,)}
+    db.redo()
+    db.apply(insert={"a": [(8,)]})
+    assert len(db["p"]) == 6
+    assert restarts == ["p", "p"]
 
 
 def test_what_was_tried_in_vain_is_not_tried_again_at_once(

@@ -210,3 +210,37 @@ def test_a_program_that_says_how_rules_fire_and_has_none_does_nothing() -> None:
     db = tidelog.open(".production set\n.decl p(x: number)\np(1).")
     assert not db.run()
     assert list(db["p"]) == [(1,)]
+
+
+def test_a_run_is_taken_back_and_made_again_by_the_facts_that_it_left() -> None:
+    db = tidelog.open(LIGHTS)
+    db.insert("lamp", [("a", "red"), ("b", "red"), ("b", "blue"), ("c", "red")])
+    db.insert("weighs", [("a", 0.5, 2), ("a", -0.0, 3), ("b", 1.5, 2)])
+    delta = db.run()
+    after = {name: set(db[name]) for name in db}
+    assert after["lamp"] == {("b", "blue"), ("c", "red")}
+    assert set(delta["seen"].appeared) == {("a", 0.5, 2), ("a", 0.0, 3), ("b", 1.5, 2)} == after["seen"]
+    assert delta.counts.inserted == 4
+    assert delta.counts.retracted == 2
+    db.undo()
+    assert set(db["seen"]) == set(db["on"]) == set()
+    assert len(db["lamp"]) == 4
+    with db.whatif(insert={"lamp": [("d", "blue")]}) as other:
+        other.run()
+        assert set(other.delta["lamp"].appeared) == {("d", "blue")}
+        assert set(other.delta["lamp"].vanished) == {("a", "red"), ("b", "red")}
+        assert set(other["seen"]) == after["seen"]
+    db.redo()
+    assert {name: set(db[name]) for name in db} == after
+
+
+def test_a_number_of_the_text_is_the_word_that_facts_have() -> None:
+    text = """
+    .production set
+    .decl is(name: symbol, weight: float, size: unsigned)
+    .decl found(name: symbol)
+    +found(x) :- is(x, -0.0, 18446744073709551615).
+    """
+    big = 18446744073709551615
+    done = result(text, {"is": [("a", 0.0, big), ("b", 0.0, 1), ("c", 1.0, big)]})
+    assert rows(done.came, "found") == [("a",)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -252,18 +252,22 @@ class Count:
                     yield from self.run(good, evaluation)
                 return
             columns.append(numbers.tolist())
-        for row, limits in enumerate(zip(*columns, strict=True)):
-            one = Batch(batch.rows[row : row + 1], batch.names)
+        end = 0
+        for limits, run in groupby(zip(*columns, strict=True)):
+            begin, end = end, end + len(list(run))
+            some = Batch(batch.rows[begin:end], batch.names)
             try:
-                yield from self._count(one, limits, evaluation)
+                yield from self._count(some, limits, evaluation)
             except NoValue as none:
-                evaluation.fail(one, self.rest, Problem(none.reason, node.span))
+                evaluation.fail(some, self.rest, Problem(none.reason, node.span))
 
-    def _count(self, one: Batch, limits: tuple[float, ...], evaluation: Evaluation) -> Iterator[Batch]:
+    def _count(self, some: Batch, limits: tuple[float, ...], evaluation: Evaluation) -> Iterator[Batch]:
+        """The rows, which have the same limits, once for every value."""
         counted = range_values(self.range.kind, *limits)
-        while numbers := list(islice(counted, OUTPUT)):
-            ids = evaluation.store.values.identify_all(self.range.kind, numbers)
-            many = Batch(np.repeat(one.rows, ids.size, axis=0), one.names)
+        most = max(1, OUTPUT // some.size)
+        while numbers := list(islice(counted, most)):
+            ids = np.tile(evaluation.store.values.identify_all(self.range.kind, numbers), some.size)
+            many = Batch(np.repeat(some.rows, len(numbers), axis=0), some.names)
             if self.is_bound:
                 yield keep_rows(many, many.column(self.range.name) == ids, self.names)
             else:

@@ -15,15 +15,15 @@ from typing import Any
 from tidelog.kernels import elsewhere
 from tidelog.kernels.elsewhere import Form
 from tidelog.kernels.firing import all_changes, fire, net_changes, read_log
-from tidelog.kernels.firing_tables import make_room, take_rows
+from tidelog.kernels.firing_tables import make_room, make_rooms, take_rows
 from tidelog.kernels.jit import Kernel
 from tidelog.kernels.kept import can_be_kept
 
-KERNELS: tuple[Kernel[..., Any], ...] = (take_rows, make_room, net_changes, all_changes, read_log, fire)
+KERNELS: tuple[Kernel[..., Any], ...] = (take_rows, make_room, make_rooms, net_changes, all_changes, read_log, fire)
 """What Python calls in a run."""
 
 _NAME = "firing"
-_ARRAYS = ("memory", "operands", "acted_on", "registers", "cursors", "row", "given", "log", "state")
+_ARRAYS = ("memory", "operands", "acted_on", "registers", "cursors", "row", "given", "log", "state", "rooms")
 _TABLES = (
     "relations", "indexes", "steps", "heads", "plans", "alternatives", "triggers", "asking", "rules", "matters",
     "seen", "waiting", "fired", "rows", "out",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidelog.analysis.checked import CheckedProgram, ProductionRule, SignedHead
+from tidelog.facts.columns import DTYPES
 from tidelog.kernels import firing_tables as table
 from tidelog.language.syntax_tree import Atom, Negation, Semantics, Sign, Term
 from tidelog.plan.planned import PROGRAMS_KEPT
@@ -18,7 +19,7 @@ from tidelog.plan.same import Same
 from tidelog.production.at_once.literals import Beyond, Body, Part, checked_term, plain
 from tidelog.production.at_once.steps import Plan, Sense, Tables
 from tidelog.production.semantics import in_order
-from tidelog.schema import Kind, Schema, Value
+from tidelog.schema import Kind, Schema
 
 Table = npt.NDArray[np.int64]
 
@@ -42,15 +43,15 @@ class EncodedRules:
 
     `relations` are the schemas of what the tables number, those that rules act on first: so many are `acted_on`.
     `matters` says of each rule and each relation that is acted on whether rows that come and that go matter: 1, or NONE
-    where an aggregate reads them, so that all has to be looked at. `constants` are the registers that have values of
-    the text.
+    where an aggregate reads them, so that all has to be looked at. `registers` has the numbers of the rules, `texts`
+    are those that get the ids of texts.
     """
 
     order: tuple[ProductionRule, ...]
     relations: tuple[Schema, ...]
     acted_on: int
-    constants: tuple[tuple[int, Kind, Value], ...]
-    registers: int
+    texts: tuple[tuple[int, str], ...]
+    registers: Table
     relation_rows: Table
     index_rows: Table
     steps: Table
@@ -62,6 +63,9 @@ class EncodedRules:
     asking: Table
     rules: Table
     matters: Table
+    words_of_place: tuple[int, ...]
+    """Words that a place for a row takes, of each relation and then of those for what is asked of them."""
+    widest: int
     spare: list[Spare] = field(default_factory=list)
     """What a run that is over leaves to the next one."""
     logs: list[Table] = field(default_factory=list)
@@ -114,8 +118,8 @@ class Encoding:
             self._order,
             tuple(self._checked.schemas[name] for name in names),
             len(self._acted_on),
-            tuple((register, kind, value) for (kind, value), register in tables.constants.items()),
-            tables.registers,
+            tuple((at, str(value)) for (kind, value), at in tables.constants.items() if kind is Kind.SYMBOL),
+            self._registers(),
             relation_rows,
             index_rows,
             _array(tables.steps, table.STEP_COLUMNS),
@@ -127,7 +131,18 @@ class Encoding:
             _array(self._asking, 2),
             _array(rules, table.RULE_COLUMNS),
             self._matters,
+            tuple(int(each) for each in words_of_place(relation_rows)),
+            max(self._checked.schemas[name].arity for name in names),
         )
+
+    def _registers(self) -> Table:
+        """The registers at the start, with the numbers of the rules."""
+        registers = np.zeros(max(1, self._tables.registers), np.int64)
+        for (kind, value), register in self._tables.constants.items():
+            if kind is not Kind.SYMBOL:
+                numbers = np.array([value], DTYPES[kind]) + 0  # a negative zero becomes zero, as in facts
+                registers[register : register + 1] = numbers.view(np.int64)
+        return registers
 
     def _stored(self, names: Sequence[str]) -> tuple[Table, Table]:
         """The relations, those for what is asked of them behind them, and their indexes; steps get to know these."""
@@ -231,6 +246,12 @@ class Encoding:
         plan.step(table.EMIT, begin, len(self._heads), int(is_enough))
         self._plans.append([plan.first, table.NONE if start is None else self._tables.relation(start.relation)])
         return len(self._plans) - 1
+
+
+def words_of_place(relations: Table) -> Table:
+    """The words that a place for a row of each relation takes."""
+    indexes = relations[:, table.INDEXES_END] - relations[:, table.INDEXES]
+    return relations[:, table.STRIDE] + 1 + table.WORDS_OF_LINKS * indexes
 
 
 def _terms(heads: Iterable[SignedHead]) -> list[Term]:

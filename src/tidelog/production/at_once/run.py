@@ -1,4 +1,4 @@
-"""Runs encoded rules over the facts of a backend: takes these, returns what the run did, as far as it got.
+"""Runs encoded rules over facts: takes these, returns what the run did, as far as it got.
 
 Facts go into the kernel's own tables as words, numbers as they are, and come back as ids when the run is over. Nothing
 else is changed before that. So where something occurs that the kernel leaves to others, they start from the same facts,
@@ -7,26 +7,29 @@ or go on where it ended.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from operator import mul
 from time import monotonic
 
 import numpy as np
 
 from tidelog.analysis.checked import ProductionRule
-from tidelog.backends.protocol import InProcess
+from tidelog.backends.protocol import Facts
 from tidelog.facts.fact_set import FactSet
+from tidelog.facts.values import Values
 from tidelog.kernels import firing_tables as table
 from tidelog.kernels import jit
 from tidelog.kernels.firing import all_changes, fire, net_changes
-from tidelog.kernels.firing_tables import make_room, take_rows
+from tidelog.kernels.firing_tables import make_room, make_rooms, take_rows
 from tidelog.maintain.journal import Net
 from tidelog.maintain.protocol import Limits
-from tidelog.plan.nodes import Version
 from tidelog.production.at_once.encoding import EncodedRules, Spare
 from tidelog.production.at_once.logged import LentLog, LoggedCycles
-from tidelog.production.at_once.words import Words, ids_of_words, word_of, words_of_ids
+from tidelog.production.at_once.words import Words, ids_of_words, words_of_ids
 from tidelog.production.ids import ids_of
 from tidelog.production.report import CycleUsage, check_cycles
+from tidelog.schema import Kind
 
 MOST_FACTS = 1 << 16
 """Facts that are copied into the tables of a kernel: more of them are likely to be joined many at a time."""
@@ -50,14 +53,20 @@ _STEPS_AT_ONCE = 1 << 24
 """Steps after which limits of time and memory are looked at: about a fifth of a second."""
 
 
-def run_at_once(encoded: EncodedRules, backend: InProcess, limits: Limits) -> LoggedCycles | None:
-    """What the rules do to the facts of `backend`, which stay as they are, until none is firable or too much is to be
+_STATE = np.zeros(table.STATE, np.int64)
+_STATE[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
+_STATE[[table.MOST_STEPS, table.MORE_STEPS, table.STEPS_OF_CHANGE]] = MOST_STEPS, MORE_STEPS, STEPS_OF_CHANGE
+
+
+def run_at_once(
+    encoded: EncodedRules, facts_of: Callable[[str], Facts], values: Values, limits: Limits
+) -> LoggedCycles | None:
+    """What the rules do to the facts of relations, which stay as they are, until none is firable or too much is to be
     done at once; None where others have to find out from the start."""
-    statistics = backend.statistics()
-    counts = [statistics.rows(schema.relation, Version.FULL) for schema in encoded.relations]
-    if sum(counts) > MOST_FACTS:
+    facts = [facts_of(schema.relation) for schema in encoded.relations]
+    if sum(map(len, facts)) > MOST_FACTS:
         return None
-    run = Run(encoded, backend, counts)
+    run = Run(encoded, facts, values)
     while (stopped := run.go_on(limits)) not in (table.FINISHED, table.MUCH):
         if stopped == table.BEYOND:
             return None
@@ -69,42 +78,39 @@ def run_at_once(encoded: EncodedRules, backend: InProcess, limits: Limits) -> Lo
 class Run:
     """The tables of one run, which grow while it goes on."""
 
-    def __init__(self, encoded: EncodedRules, backend: InProcess, counts: list[int]) -> None:
+    def __init__(self, encoded: EncodedRules, facts: Sequence[Facts], values: Values) -> None:
         self.began = monotonic()
         self._encoded = encoded
-        self._values = backend.values
+        self._values = values
         self._relations = encoded.relation_rows.copy()
         self._indexes = encoded.index_rows.copy()
         self._rules = encoded.rules.copy()
         self._acted_on = np.arange(encoded.acted_on)
-        self._registers = np.zeros(max(1, encoded.registers), np.int64)
-        for register, kind, value in encoded.constants:
-            self._registers[register] = word_of(kind, value, self._values)
+        self._registers = encoded.registers.copy()
+        for register, text in encoded.texts:
+            self._registers[register] = values.identify_one(Kind.SYMBOL, text)
         self._cursors = np.zeros(len(encoded.steps), np.int64)
-        widest = max(schema.arity for schema in encoded.relations)
-        self._row, self._given = np.zeros(max(1, widest), np.int64), np.zeros(max(1, widest), np.int64)
-        self._waiting = np.zeros((_WAITING, table.WAITING_ROW + widest), np.int64)
+        self._row, self._given = np.zeros((2, max(1, encoded.widest)), np.int64)
+        self._waiting = np.zeros((_WAITING, table.WAITING_ROW + encoded.widest), np.int64)
         self._seen = np.zeros_like(encoded.matters)
         self._fired = np.empty((_CYCLES, 2), np.int64)
-        self._state = np.zeros(table.STATE, np.int64)
-        self._state[[table.MOST_AGE, table.MOST_ASKED]] = 1, MOST_ASKED
-        self._state[[table.MOST_STEPS, table.MORE_STEPS]] = MOST_STEPS, MORE_STEPS
-        self._state[table.STEPS_OF_CHANGE] = STEPS_OF_CHANGE
-        self._counts = counts
+        self._state = _STATE.copy()
+        self._counts = counts = [len(each) for each in facts]
         spare = _spare_of(encoded)
         rooms = [_room_for(count) for count in (*counts, *[0] * encoded.acted_on)]
         if spare.facts <= 2 * sum(counts):
             rooms = list(map(max, rooms, spare.rooms))
-        words = [room * self._words_of_place(relation) for relation, room in enumerate(rooms)]
+        words = sum(map(mul, rooms, encoded.words_of_place))
         self._log = _log_of(encoded)
-        is_enough = spare.memory.size > sum(words)
-        self._use(spare.memory if is_enough else np.empty(_SPARE_WORDS + 2 * sum(words), np.int64))
-        for relation, room in enumerate(rooms):
-            self._make_room(relation, room)
+        self._use(spare.memory if spare.memory.size > words else np.empty(_SPARE_WORDS + 2 * words, np.int64))
+        make_rooms(
+            self._memory, self._halves, self._relations, self._indexes, encoded.operands, self._state,
+            np.array(rooms, np.int64),
+        )  # fmt: skip
         for relation, schema in enumerate(encoded.relations):
             if counts[relation]:
                 jit.work(counts[relation])
-                rows = words_of_ids(ids_of(backend.facts(schema.relation)), schema.kinds, self._values)
+                rows = words_of_ids(ids_of(facts[relation]), schema.kinds, values)
                 take_rows(self._memory, self._halves, self._relations, self._indexes, encoded.operands, relation, rows)
 
     @property
@@ -152,16 +158,15 @@ class Run:
     def _nets(self) -> dict[str, Net]:
         """The facts that came and went in all. Where there were none or none went, those that came stand in the memory;
         after them, what came and went is looked for, which needs the memory for itself."""
-        come, gone = self._relations[: self._encoded.acted_on, [table.HAVE_COME, table.HAVE_GONE]].T
-        changed = np.flatnonzero(come + gone)
-        last = [count > 0 and some > 0 for count, some in zip(self._counts, gone.tolist(), strict=False)]
-        found = {relation: self._net(relation) for relation in sorted(changed.tolist(), key=last.__getitem__)}
-        return {self._encoded.relations[relation].relation: found[relation] for relation in changed.tolist()}
+        acted_on = self._relations[: self._encoded.acted_on, [table.HAVE_COME, table.HAVE_GONE]].tolist()
+        changed = {relation: numbers for relation, numbers in enumerate(acted_on) if any(numbers)}
+        last = sorted(changed, key=lambda relation: self._counts[relation] > 0 and changed[relation][1] > 0)
+        found = {relation: self._net(relation, *changed[relation]) for relation in last}
+        return {self._encoded.relations[relation].relation: found[relation] for relation in changed}
 
-    def _net(self, relation: int) -> Net:
+    def _net(self, relation: int, come: int, gone: int) -> Net:
         """The facts of a relation that came and went in all."""
         kinds, end = self._encoded.relations[relation].kinds, self._state[table.LOGGED]
-        come, gone = self._relations[relation, [table.HAVE_COME, table.HAVE_GONE]].tolist()
         if not gone or not self._counts[relation]:
             came = self._rows(relation)[self._counts[relation] :]
             signed = [came, came[:0]]
@@ -186,10 +191,13 @@ class Run:
         """The rows of a relation that came or went in all, with that sign behind them."""
         asked, room = int(self._relations[relation, table.ASKED]), _room_for(most)
         # Nothing but what is asked for is looked up any more: it gets all of the memory.
-        if room * self._words_of_place(asked) > self._memory.size:
-            self._use(np.empty(room * self._words_of_place(asked), np.int64))
+        words = room * self._encoded.words_of_place[asked]
+        if words > self._memory.size:
+            self._use(np.empty(words, np.int64))
         self._state[table.TAIL] = self._relations[asked, table.USED] = 0
-        self._make_room(asked, room)
+        assert make_room(
+            self._memory, self._halves, self._relations, self._indexes, self._encoded.operands, self._state, asked, room
+        )  # fmt: skip
         out = np.empty((most, 1 + self._relations[asked, table.WIDTH]), np.int64)
         found = net_changes(
             self._memory, self._halves, self._relations, self._indexes, relation, self._row, self._log,
@@ -199,17 +207,6 @@ class Run:
 
     def _use(self, memory: Words) -> None:
         self._memory, self._halves = memory, memory.view(np.int32)
-
-    def _make_room(self, relation: int, room: int) -> None:
-        operands, state = self._encoded.operands, self._state
-        assert make_room(
-            self._memory, self._halves, self._relations, self._indexes, operands, state, relation, room
-        )  # fmt: skip
-
-    def _words_of_place(self, relation: int) -> int:
-        """The words that a place for a row of a relation takes."""
-        indexes = self._relations[relation, table.INDEXES_END] - self._relations[relation, table.INDEXES]
-        return int(self._relations[relation, table.STRIDE] + 1 + table.WORDS_OF_LINKS * indexes)
 
 
 def _room_for(rows: int) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tidelog.facts.columns import DTYPES
 from tidelog.facts.membership import Rows
 from tidelog.facts.values import Values
-from tidelog.schema import Kind, Value
+from tidelog.schema import Kind
 
 Words = npt.NDArray[np.int64]
 
@@ -26,17 +26,14 @@ def words_of_ids(rows: Rows, kinds: Sequence[Kind], values: Values) -> Words:
 
 def ids_of_words(rows: Words, kinds: Sequence[Kind], values: Values) -> Rows:
     """Rows of words as rows of ids."""
-    ids = np.zeros((rows.shape[0], max(1, len(kinds))), np.int32)
-    for column, kind in enumerate(kinds):
-        words = np.ascontiguousarray(rows[:, column])
-        if kind is Kind.SYMBOL:
-            ids[:, column] = words
-        else:
-            values.identify_into(ids, column, kind, words.view(DTYPES[kind]))
+    count = rows.shape[0]
+    if not count:
+        return np.empty((0, max(1, len(kinds))), np.int32)
+    ids = np.zeros((count, max(1, len(kinds))), np.int32)
+    for kind in dict.fromkeys(kinds):
+        columns = [column for column, other in enumerate(kinds) if other is kind]
+        words = rows if len(columns) == len(kinds) else rows[:, columns]
+        # Looked up together: a call for each column would take longer than the words of a small run.
+        found = words if kind is Kind.SYMBOL else values.identify(kind, words.reshape(-1).view(DTYPES[kind]))
+        ids[:, columns] = found.reshape(count, len(columns))
     return ids
-
-
-def word_of(kind: Kind, value: Value, values: Values) -> int:
-    """The word of one value."""
-    found = values.identify_one(kind, value)
-    return found if kind is Kind.SYMBOL else int(values.table(kind).values.view(np.int64)[found])

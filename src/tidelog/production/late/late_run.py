@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.analysis.checked import CheckedProgram
-from tidelog.backends.protocol import Backend, InProcess, OwnRows
+from tidelog.backends.protocol import Backend, InProcess, OwnRows, is_in_process
 from tidelog.facts.chain import Chains as History
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.membership import Rows
@@ -32,7 +32,7 @@ class LateRun:
     """
 
     def __init__(self, checked: CheckedProgram, backend: Backend, given: Mapping[str, OwnRows], limits: Limits) -> None:
-        assert isinstance(backend, InProcess), "production rules run where facts are rows of ids"
+        assert is_in_process(backend), "production rules run where facts are rows of ids"
         self.backend: InProcess = backend
         self.limits = limits
         self.rules = checked.productions

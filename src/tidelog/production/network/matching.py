@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidelog.backends.protocol import Backend, Facts, InProcess, Part
+from tidelog.backends.protocol import Backend, Facts, Part, is_in_process
 from tidelog.maintain.ordering import magnitude
 from tidelog.plan.differentiate import joined_scans
 from tidelog.plan.nodes import RulePlan, Version
@@ -67,7 +67,7 @@ class Matcher:
     """A backend with the joins of plans ordered for what it holds; `schemas` are of all relations that plans read."""
 
     def __init__(self, backend: Backend, schemas: Mapping[str, Schema], orders: Orders) -> None:
-        assert isinstance(backend, InProcess), "production rules run where facts are rows of ids"
+        assert is_in_process(backend), "production rules run where facts are rows of ids"
         backend.declare(schemas)
         self.backend = backend
         self._orders = orders
