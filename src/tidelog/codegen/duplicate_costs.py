@@ -11,7 +11,7 @@ relation about which nothing is known counts as empty, so no check is placed for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -30,12 +30,13 @@ def checks_that_pay(
     pushed: Sequence[FactNode], facts: Sequence[FactNode], rules: Sequence[RuleNode], statistics: Statistics
 ) -> Iterator[tuple[str, str]]:
     """The pushed relations for which a check is expected to pay, with the reason."""
-    nodes: dict[str, list[FactNode]] = {}
+    numbers: dict[str, list[int]] = {}
     for node in pushed:
-        nodes.setdefault(node.fact.relation, []).append(node)
-    guesses = Guesses(nodes, facts, rules, statistics)
-    for relation in nodes:
-        flow, work = guesses.flow(relation), guesses.work_behind(relation)
+        numbers.setdefault(node.fact.relation, []).append(node.number)
+    guesses = Guesses(frozenset(node.number for node in pushed), facts, rules, statistics)
+    for relation, of_relation in numbers.items():
+        flow = together([guesses.flow(number) for number in of_relation])
+        work = sum(map(guesses.work_behind, of_relation))
         if (flow.rows - flow.different) * work > flow.rows * CHECK:
             yield (
                 relation,
@@ -46,58 +47,61 @@ def checks_that_pay(
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How many rows a relation is guessed to get, how many of them differ, and the different values of its columns."""
+    """How many rows a fact is guessed to get, how many of them differ, and the different values of its columns."""
 
     rows: float
     different: float
     columns: tuple[float, ...]
 
 
+def together(flows: Sequence[Flow]) -> Flow:
+    """What several have together."""
+    rows = sum(flow.rows for flow in flows)
+    columns = tuple(map(sum, zip(*(flow.columns for flow in flows), strict=True)))
+    return Flow(rows, min(rows, prod(columns)), columns)
+
+
 @dataclass(slots=True)
 class Guesses:
-    """Guesses about the pushed relations, each made once. Among them nothing leads back to itself."""
+    """Guesses about the pushed facts, each made once. Among them nothing leads back to itself; a relation may lead to
+    itself, from one of its facts to another."""
 
-    pushed: Mapping[str, Sequence[FactNode]]
+    pushed: frozenset[int]
     facts: Sequence[FactNode]
     rules: Sequence[RuleNode]
     statistics: Statistics
-    flows: dict[str, Flow] = field(default_factory=dict)
-    works: dict[str, float] = field(default_factory=dict)
+    flows: dict[int, Flow] = field(default_factory=dict)
+    works: dict[int, float] = field(default_factory=dict)
 
-    def flow(self, relation: str) -> Flow:
-        """The rows of `relation`: guessed where it is pushed, counted where it is stored."""
-        if relation not in self.flows:
-            self.flows[relation] = self._derived(relation) if relation in self.pushed else self._counted(relation)
-        return self.flows[relation]
+    def flow(self, number: int) -> Flow:
+        """The rows of a fact: guessed where it is pushed, those of its relation where that is stored."""
+        if number not in self.flows:
+            node = self.facts[number]
+            derived = [self._rule_flow(self.rules[by]) for by in node.derived_by] if number in self.pushed else []
+            self.flows[number] = together(derived) if derived else self._counted(node)
+        return self.flows[number]
 
-    def work_behind(self, relation: str) -> float:
-        """How many rows are touched for each row of a pushed relation, down to the next check."""
-        if relation not in self.works:
-            taking = (self.rules[number] for node in self.pushed.get(relation, ()) for number in node.taken_by)
-            self.works[relation] = sum(self._work(node) for node in taking if not node.removed)
-        return self.works[relation]
+    def work_behind(self, number: int) -> float:
+        """How many rows are touched for each row of a pushed fact, down to the next check."""
+        if number not in self.works:
+            taking = self.facts[number].taken_by if number in self.pushed else ()
+            self.works[number] = sum(self._work(self.rules[by]) for by in taking if not self.rules[by].removed)
+        return self.works[number]
 
     def _work(self, node: RuleNode) -> float:
         """How many rows are touched for one row more that `node` takes: what is made ready once does not count."""
         one, two = (run_body(node, rows, self.statistics) for rows in (1.0, 2.0))
-        return two.cost - one.cost + one.rows * self.work_behind(self.facts[node.result].fact.relation)
+        return two.cost - one.cost + one.rows * self.work_behind(node.result)
 
-    def _counted(self, relation: str) -> Flow:
+    def _counted(self, node: FactNode) -> Flow:
+        relation = node.fact.relation
         rows = float(self.statistics.rows(relation, Version.FULL))
-        arity = next(len(node.fact.terms) for node in self.facts if node.fact.relation == relation)
-        return Flow(rows, rows, tuple(min(rows, self.statistics.distinct(relation, (at,))) for at in range(arity)))
-
-    def _derived(self, relation: str) -> Flow:
-        """What all rules for `relation` derive together."""
-        numbers = [number for node in self.pushed[relation] for number in node.derived_by]
-        flows = [self._rule_flow(self.rules[number]) for number in numbers]
-        rows = sum(flow.rows for flow in flows)
-        columns = tuple(map(sum, zip(*(flow.columns for flow in flows), strict=True)))
-        return Flow(rows, min(rows, prod(columns)), columns)
+        columns = (min(rows, self.statistics.distinct(relation, (at,))) for at in range(len(node.fact.terms)))
+        return Flow(rows, rows, tuple(columns))
 
     def _rule_flow(self, node: RuleNode) -> Flow:
         """What one rule application derives."""
-        taken = None if node.fact is None else self.flow(self.facts[node.fact].fact.relation)
+        taken = None if node.fact is None else self.flow(node.fact)
         end = run_body(node, 1.0 if taken is None else taken.rows, self.statistics)
         columns = tuple(min(end.rows, self._values(term, node, taken, end)) for term in node.head)
         return Flow(end.rows, min(end.rows, prod(columns)), columns)

@@ -201,7 +201,7 @@ class Update:
         elif closed is not None:
             for _, net in pending.news:
                 self._journal.close(closed, net.came, net.went)
-        elif self._is_better_derived(questions.stratum, pending, number):
+        elif self._is_better_derived(questions, pending, number):
             self._start_over(number, questions)
         else:
             try:
@@ -243,19 +243,26 @@ class Update:
     def _cannot_follow(self, stratum: StratumPlan) -> bool:
         return self._run.is_limited(stratum) or not self._distrusted.isdisjoint(stratum.relations)
 
-    def _is_better_derived(self, stratum: StratumPlan, pending: Pending, number: int) -> bool:
+    def _is_better_derived(self, questions: StratumQuestions, pending: Pending, number: int) -> bool:
         """Whether a stratum cannot be followed, or to derive all of it is no more work."""
-        return self._has_much_news(pending, number) or self._cannot_follow(stratum) or self._is_first(stratum, pending)
+        return (
+            self._has_much_news(pending, number)
+            or self._cannot_follow(questions.stratum)
+            or self._is_first(questions, pending)
+        )
 
     def _has_much_news(self, pending: Pending, number: int) -> bool:
         """Whether so much came that deriving everything is no more work than deriving what is new."""
         return any(self._is_much(relation, net.came, MUCH_NEWS, number) for relation, net in pending.news)
 
-    def _is_first(self, stratum: StratumPlan, pending: Pending) -> bool:
+    def _is_first(self, questions: StratumQuestions, pending: Pending) -> bool:
         """Whether no rule of a stratum could derive anything before, because it joins with a relation that had no rows:
-        what it derives from all rows then is what it gains, asked once and not for each relation that has news."""
-        statistics = self._backend.statistics()
-        if any(statistics.rows(relation, Version.FULL) for relation in stratum.relations):
+        what it derives from all rows then is what it gains, asked once and not for each relation that has news.
+
+        Not with aggregates: all groups would be computed, where only some are joined with what came.
+        """
+        stratum, statistics = questions.stratum, self._backend.statistics()
+        if questions.has_aggregates or any(statistics.rows(relation, Version.FULL) for relation in stratum.relations):
             return False
         came = {relation: len(net.came) for relation, net in pending.news}
         return all(

@@ -86,10 +86,14 @@ class StratumQuestions:
     """Relations under an aggregate whose groups cannot be told from their rows: a change means starting over."""
 
     @property
+    def has_aggregates(self) -> bool:
+        """Whether a rule of the stratum reads all rows of a group."""
+        return bool(self.changed_groups or self.regroupings or self.opaque)
+
+    @property
     def is_monotone(self) -> bool:
         """Whether nothing comes in the stratum by what goes below it or in it."""
-        can_gain = any(sign is Sign.WENT for _, sign in self.gained)
-        return not (can_gain or self.changed_groups or self.regroupings or self.opaque)
+        return not self.has_aggregates and not any(sign is Sign.WENT for _, sign in self.gained)
 
     def concerns(self) -> frozenset[str]:
         """The relations whose changes matter to the stratum."""

@@ -40,3 +40,17 @@ def test_duplicates_in_front_of_little_work_are_not_checked() -> None:
 
 def test_nothing_is_checked_where_nothing_is_known() -> None:
     assert "t" not in graph_with().checks
+
+
+def test_a_relation_may_lead_to_itself_from_one_fact_to_another_that_nobody_takes() -> None:
+    """Found at random: the second rule stays because it may fail, and its fact is not one that it takes."""
+    text = """
+    .decl a(x: number, s: symbol)
+    .decl p(x: number, s: symbol)
+    .input a
+    .output a
+    p(x, s) :- a(x, s).
+    p(6 / x, "") :- p(x, "3").
+    """
+    graph = application_graph(checked_program(text), statistics=Counts({"a": (1_000, 900)}))
+    assert "p" not in graph.checks

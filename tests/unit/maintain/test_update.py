@@ -392,6 +392,13 @@ def test_a_stratum_that_could_not_derive_anything_before_is_derived_and_not_foll
     assert restarts == ["p", "p"]
 
 
+def test_a_stratum_with_aggregates_is_followed_though_it_could_not_derive_anything_before(restarts: list[str]) -> None:
+    db = opened(f"{RELATIONS} p(x, n) :- a(x), n = count : {{ b(_) }}.", {"b": [(1,), (2,)]})
+    assert len(db["p"]) == 0
+    assert set(db.apply(insert={"a": [(7,)]})["p"].appeared) == {(7, 2)}
+    assert not restarts
+
+
 def test_what_was_tried_in_vain_is_not_tried_again_at_once(
     restarts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
