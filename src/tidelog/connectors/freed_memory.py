@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from typing import Protocol
 
-_MUCH = 1 << 25
+_MUCH = 1 << 24
 """Bytes that are free from which on they are given back."""
 
 
