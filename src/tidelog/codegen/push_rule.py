@@ -160,22 +160,23 @@ class _Generator:
             self._writer.line(self._writer.call("look_ahead", rows, str(column), "row", "end", starts, counts, payload))
 
     def _grouping(self, scan: Scan) -> ChangedKeys | None:
-        """Where what follows first asks for one column of a delta of pairs only: the loop over the values of that
-        column. The ids of the other column come later, or are pushed at once in the end."""
+        """Where what follows first asks for one column of a delta of pairs only, or rows with the same first id are
+        taken together: the loop over the values of that column. The ids of the other column come later, or are pushed
+        at once in the end."""
         names = scan.columns
         if scan.version is not Version.DELTA or len(names) != 2 or self._shape.may_fail() or len(self._parts) < 2:
             return None
+        if any(isinstance(name, Constant) for name in names) or names[0] == names[1]:
+            return None
         asked = [number for number in (0, 1) if names[number] in names_of(self._parts[1])]
-        if any(isinstance(name, Constant) for name in names) or names[0] == names[1] or len(asked) != 1:
+        is_pushed = len(asked) == 1 and self._is_last(names[1 - asked[0]])
+        if is_pushed or (len(asked) == 1 and self._is_selective(scan, asked[0])):
+            key = asked[0]
+        elif self._shape.takes_runs(scan) and self._shape.has_words(scan.relation, 0):
+            key = 0
+        else:
             return None
-        key, other = asked[0], names[1 - asked[0]]
-        is_pushed = (
-            other is not None
-            and other == self._shape.last_of_head()
-            and not self._shape.is_used(other, self._parts[1:])
-        )
-        if not is_pushed and not self._is_selective(scan, key):
-            return None
+        other = names[1 - key]
         start = ChangedKeys(scan.relation, key)
         (keys,) = self._writer.operand(start)
         self._atoms.note(scan)
@@ -189,6 +190,12 @@ class _Generator:
         elif other is not None and self._shape.is_needed(str(other), self._parts[1:]):
             self._loops.leave_ids(Pushed(words, variable), str(other))
         return start
+
+    def _is_last(self, name: str | Constant | None) -> bool:
+        """Whether a name is the second column of the head, and needed for nothing else."""
+        return (
+            name is not None and name == self._shape.last_of_head() and not self._shape.is_used(name, self._parts[1:])
+        )
 
     def _is_selective(self, scan: Scan, key: int) -> bool:
         """Whether what follows has so few of the values of a column that looking for each value once pays, if the

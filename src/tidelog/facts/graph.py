@@ -286,16 +286,16 @@ class Adjacency:
 
     def append(self, nodes: Numbers, neighbours: Numbers) -> None:
         """Gives each node a neighbour that it does not have."""
-        rows = neighbours.reshape(-1, 1)
+        groups, rows = nodes.reshape(-1, 1), neighbours.reshape(-1, 1)
         if self._tail == 0:
-            self._tail = int(lay_out_blocks(nodes, self.starts, self._rooms))
+            self._tail = int(lay_out_blocks(groups, 0, self.starts, self._rooms))
             self.payload = np.empty((self._tail, 1), np.int32)
-            fill_blocks(nodes, rows, 0, _FIRST, self.starts, self.counts, self.payload)
+            fill_blocks(groups, 0, rows, 0, _FIRST, self.starts, self.counts, self.payload)
             return
         reached = 0
         while True:
             reached, self._tail, _ = append_blocks(
-                nodes, rows, 0, _FIRST, reached,
+                groups, 0, rows, 0, _FIRST, reached,
                 self.starts, self.counts, self._rooms, self.payload, self._tail, self._free,
             )  # fmt: skip
             if reached == nodes.size:

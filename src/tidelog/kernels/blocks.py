@@ -2,7 +2,8 @@
 
 For group g: starts[g] is where its block begins in `payload`, counts[g] how many rows it has, olds[g] how many of them
 are old (not in the current delta), rooms[g] how many fit. `payload` holds the columns that are not part of the key.
-A row whose group is negative is left out. A column that is negative stands for the number of the row.
+A row whose group is negative is left out. The groups of rows are a column, `key`, of an array: often of these rows
+themselves. A column that is negative stands for the number of the row.
 
 Where each row is looked at, places in arrays are unsigned: then compiled code does not ask whether they count from the
 end.
@@ -21,8 +22,8 @@ _AHEAD = 8
 
 
 @kernel
-def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms, payload, tail, free):
-    """Adds rows[first_row + i] (its `columns`) to the block of groups[i], for i from `start` on.
+def append_blocks(groups, key, rows, first_row, columns, start, starts, counts, rooms, payload, tail, free):
+    """Adds rows[first_row + i] (its `columns`) to the block of groups[i, key], for i from `start` on.
 
     A block that is full moves to one of at least twice its room: a place that another block has left, or the tail.
     free[c] is the first left place with room for 2**c rows, -1 if there is none; the place itself holds the next one.
@@ -31,9 +32,9 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
     """
     width = columns.size
     longest = 0
-    for i in range(start, groups.size):
-        group = groups[i]
-        _look_ahead(groups, i, starts, counts, rooms, payload)
+    for i in range(start, groups.shape[0]):
+        group = groups[i, key]
+        _look_ahead(groups, key, i, starts, counts, rooms, payload)
         if group < 0:
             continue
         count = counts[group]
@@ -56,18 +57,18 @@ def append_blocks(groups, rows, first_row, columns, start, starts, counts, rooms
         _write_row(payload, starts[group] + count, rows, first_row + i, columns)
         counts[group] = count + 1
         longest = max(longest, count + 1)
-    return groups.size, tail, longest
+    return groups.shape[0], tail, longest
 
 
 @inlined
-def _look_ahead(groups, i, starts, counts, rooms, payload):
-    if i + 2 * _AHEAD < groups.size:
-        far = groups[i + 2 * _AHEAD]
+def _look_ahead(groups, key, i, starts, counts, rooms, payload):
+    if i + 2 * _AHEAD < groups.shape[0]:
+        far = groups[i + 2 * _AHEAD, key]
         if far >= 0:
             prefetch(starts, far)
             prefetch(counts, far)
             prefetch(rooms, far)
-        near = groups[i + _AHEAD]
+        near = groups[i + _AHEAD, key]
         if near >= 0:
             prefetch(payload, (np.int64(starts[near]) + counts[near]) * payload.shape[1])
 
@@ -91,11 +92,11 @@ def _leave_place(payload, begin, room, free):
 
 
 @kernel
-def lay_out_blocks(groups, starts, rooms):
-    """Gives each group of an empty index exactly the room that the rows numbered `groups` need; returns the tail."""
-    for i in range(groups.size):
-        if groups[i] >= 0:
-            rooms[groups[i]] += 1
+def lay_out_blocks(groups, key, starts, rooms):
+    """Gives each group of an empty index exactly the room that the rows of `groups` need; returns the tail."""
+    for i in range(groups.shape[0]):
+        if groups[i, key] >= 0:
+            rooms[groups[i, key]] += 1
     tail = 0
     for group in range(rooms.size):
         starts[group] = tail
@@ -104,21 +105,21 @@ def lay_out_blocks(groups, starts, rooms):
 
 
 @kernel
-def fill_blocks(groups, rows, first_row, columns, starts, counts, payload):
+def fill_blocks(groups, key, rows, first_row, columns, starts, counts, payload):
     """As `append_blocks`, to blocks that are empty and have room for all: no block has to move."""
     if columns.size == 1 and columns[0] >= 0:
         column = columns[0]
-        for i in range(groups.size):
-            group = groups[i]
-            _look_ahead(groups, i, starts, counts, counts, payload)
+        for i in range(groups.shape[0]):
+            group = groups[i, key]
+            _look_ahead(groups, key, i, starts, counts, counts, payload)
             if group >= 0:
                 place = np.uint64(starts[np.uint64(group)] + counts[np.uint64(group)])
                 payload[place, 0] = rows[np.uint64(first_row + i), np.uint64(column)]
                 counts[np.uint64(group)] += 1
         return
-    for i in range(groups.size):
-        group = groups[i]
-        _look_ahead(groups, i, starts, counts, counts, payload)
+    for i in range(groups.shape[0]):
+        group = groups[i, key]
+        _look_ahead(groups, key, i, starts, counts, counts, payload)
         if group >= 0:
             place = starts[np.uint64(group)] + counts[np.uint64(group)]
             _write_row(payload, place, rows, first_row + i, columns)
@@ -133,11 +134,11 @@ def _write_row(payload, place, rows, number, columns):
 
 
 @kernel
-def set_old(groups, counts, olds):
+def set_old(groups, key, counts, olds):
     """Makes every row of these groups old."""
-    for i in range(groups.size):
-        if groups[i] >= 0:
-            olds[groups[i]] = counts[groups[i]]
+    for i in range(groups.shape[0]):
+        if groups[i, key] >= 0:
+            olds[groups[i, key]] = counts[groups[i, key]]
 
 
 @kernel

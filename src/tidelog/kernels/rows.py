@@ -59,12 +59,11 @@ def compress(rows, columns, mask, out):
 
 
 @kernel
-def take_column(rows, column, out):
-    """Writes a column of ids to `out`; returns the largest, -1 where there is none."""
+def largest_in_column(rows, column):
+    """The largest id in a column, -1 where there is none."""
     largest = np.int32(-1)
     for i in range(rows.shape[0]):
-        out[i] = rows[i, column]
-        largest = max(largest, out[i])
+        largest = max(largest, rows[np.uint64(i), np.uint64(column)])
     return largest
 
 

@@ -30,6 +30,13 @@ COLUMNS = np.array([2, 0], np.int64)
 group_lists = st.lists(st.integers(0, GROUPS - 1), max_size=40)
 
 
+def column_of(groups):
+    """An array, and the number of the column in which these groups stand."""
+    among = np.full((len(groups), 2), -3, np.int32)
+    among[:, 1] = groups
+    return among, 1
+
+
 class Blocks:
     """The arrays of an index, moved by kernels only."""
 
@@ -39,14 +46,13 @@ class Blocks:
         self.payload, self.tail = np.zeros((0, COLUMNS.size), np.int32), 0
 
     def append(self, groups, rows, first_row):
-        numbers = np.array(groups, np.int32)
         reached = 0
         while True:
             reached, self.tail, _ = run_both(
-                append_blocks, numbers, rows, first_row, COLUMNS, reached,
+                append_blocks, *column_of(groups), rows, first_row, COLUMNS, reached,
                 self.starts, self.counts, self.rooms, self.payload, self.tail, self.free,
             )  # fmt: skip
-            if reached == numbers.size:
+            if reached == len(groups):
                 return
             self.payload = np.concatenate([self.payload, np.zeros((8, COLUMNS.size), np.int32)])
 
@@ -70,7 +76,7 @@ class Blocks:
 @given(group_lists, group_lists, group_lists)
 def test_blocks_give_the_rows_of_each_group_in_order_old_ones_first(laid_out, old, new):
     blocks = Blocks()
-    tail = run_both(lay_out_blocks, np.array(laid_out, np.int32), blocks.starts, blocks.rooms)
+    tail = run_both(lay_out_blocks, *column_of(laid_out), blocks.starts, blocks.rooms)
     assert tail == len(laid_out)
     blocks.payload, blocks.tail = np.zeros((tail, COLUMNS.size), np.int32), tail
     groups = laid_out + old + new
@@ -78,7 +84,7 @@ def test_blocks_give_the_rows_of_each_group_in_order_old_ones_first(laid_out, ol
     blocks.append(laid_out, rows, 0)
     assert blocks.tail == tail, "no block had to move"
     blocks.append(old, rows, len(laid_out))
-    run_both(set_old, np.array(laid_out + old, np.int32), blocks.counts, blocks.olds)
+    run_both(set_old, *column_of(laid_out + old), blocks.counts, blocks.olds)
     blocks.append(new, rows, len(laid_out) + len(old))
 
     def model(low, high):
@@ -154,7 +160,7 @@ def test_removing_rows_keeps_the_others_in_order_and_as_old_as_they_were(old, ne
     groups = old + new
     rows = np.array([(7 * n, 7 * n + 1, 7 * n + 2) for n in range(len(groups))], np.int32).reshape(-1, 3)
     blocks.append(old, rows, 0)
-    run_both(set_old, np.array(old, np.int32), blocks.counts, blocks.olds)
+    run_both(set_old, *column_of(old), blocks.counts, blocks.olds)
     blocks.append(new, rows, len(old))
     gone = data.draw(st.lists(st.sampled_from(range(len(groups))), unique=True)) if groups else []
     blocks.remove([groups[number] for number in gone], rows, gone)
@@ -181,18 +187,18 @@ def test_rows_without_other_columns_are_counted_off():
 @pytest.mark.parametrize("columns", [[], [0], [2], [-1], [2, 0], [1, -1]])
 @given(groups=st.lists(st.integers(-1, GROUPS - 1), max_size=40))
 def test_blocks_with_room_for_all_are_filled_as_others_grow(columns, groups):
-    numbers, columns = np.array(groups, np.int32), np.array(columns, np.int64)
+    numbers, columns = column_of(groups), np.array(columns, np.int64)
     rows = np.arange(3 * len(groups) + 6, dtype=np.int32).reshape(-1, 3)
     filled, grown = [], []
     for found in (filled, grown):
         starts, counts, rooms = (np.zeros(GROUPS, np.int32) for _ in range(3))
-        tail = run_both(lay_out_blocks, numbers, starts, rooms)
+        tail = run_both(lay_out_blocks, *numbers, starts, rooms)
         payload = np.full((tail, columns.size), -7, np.int32)
         if found is filled:
-            run_both(fill_blocks, numbers, rows, 2, columns, starts, counts, payload)
+            run_both(fill_blocks, *numbers, rows, 2, columns, starts, counts, payload)
         else:
             free = np.full(32, -1, np.int32)
-            run_both(append_blocks, numbers, rows, 2, columns, 0, starts, counts, rooms, payload, tail, free)
+            run_both(append_blocks, *numbers, rows, 2, columns, 0, starts, counts, rooms, payload, tail, free)
         found += [starts.tolist(), counts.tolist(), payload.tolist()]
     assert filled == grown
 
@@ -203,7 +209,7 @@ def test_a_row_is_told_from_its_equals_by_its_number():
     starts, counts, olds, rooms = (np.zeros(6, np.int32) for _ in range(4))
     payload, free = np.zeros((6, 2), np.int32), np.full(32, -1, np.int32)
     groups = np.full(3, 5, np.int32)
-    run_both(append_blocks, groups, rows, 0, columns, 0, starts, counts, rooms, payload, 0, free)
+    run_both(append_blocks, *column_of(groups), rows, 0, columns, 0, starts, counts, rooms, payload, 0, free)
     run_both(
         remove_from_blocks, groups[:1], rows, np.array([1], np.int32), columns, starts, counts, olds, payload
     )  # fmt: skip

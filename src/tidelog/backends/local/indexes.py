@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,13 @@ from tidelog.kernels.blocks import (
     remove_from_blocks,
     set_old,
 )
-from tidelog.kernels.rows import take_column
+from tidelog.kernels.rows import largest_in_column
 from tidelog.plan.nodes import Version
 
 Positions = npt.NDArray[np.int64]
+
+Groups: TypeAlias = tuple[Rows, int]
+"""An array, and its column that has the group of each row."""
 
 _TAIL = 1 << 10
 _MANY = 1 << 20
@@ -183,7 +186,7 @@ class Index:
         if self._olds is not self._counts:
             if appended is None or self._delta_start != self._end:
                 appended = self._number_groups(self._delta_start, relation.delta_start)
-            set_old(appended, self._counts, self._olds)
+            set_old(*appended, self._counts, self._olds)
         if max(self._end, relation.delta_start) < relation.stored:
             self._separate()
             self._append(max(self._end, relation.delta_start), relation.stored)
@@ -209,7 +212,7 @@ class Index:
             groups, relation.rows, gone, self._columns, self._starts, self._counts, self._olds, self._payload
         )
 
-    def _append(self, start: int, end: int) -> Rows | None:
+    def _append(self, start: int, end: int) -> Groups | None:
         """Takes in the rows from `start` to `end`; their groups, None if there are no such rows."""
         if start >= end:
             return None
@@ -219,11 +222,11 @@ class Index:
         reached = 0
         while True:
             reached, self._tail, longest = append_blocks(
-                groups, self._relation.rows, start, self._columns, reached,
+                *groups, self._relation.rows, start, self._columns, reached,
                 self._starts, self._counts, self._rooms, self._payload, self._tail, self._free,
             )  # fmt: skip
             self._longest = max(self._longest, longest)
-            if reached == groups.size:
+            if reached == end - start:
                 return groups
             self._make_room()
 
@@ -231,18 +234,18 @@ class Index:
         """Tasks that take in the first `count` rows; each group gets exactly the room that it needs, and each part of
         the rows a place there."""
         jit.work(count)
-        groups = self._number_groups(0, count)
+        groups, key = self._number_groups(0, count)
         self._free[:] = -1
         if count > self._payload.shape[0]:
             more = _growth(count) if count < self._relation.stored else 1  # what is never written to takes no memory
             self._payload = empty((more * count, self._columns.size), np.int32)
         cuts = [count * part // parts for part in range(parts + 1)]
-        pieces = [groups[begin:end] for begin, end in pairwise(cuts)]
+        pieces: list[Groups] = [(groups[begin:end], key) for begin, end in pairwise(cuts)]
         rooms = np.zeros_like(self._counts)
         before: list[Rows] = []
         for piece in pieces:
             before.append(rooms.copy() if before else rooms)
-            self._tail = int(lay_out_blocks(piece, self._starts, rooms))
+            self._tail = int(lay_out_blocks(*piece, self._starts, rooms))
         self._parts = [_Part(0, pieces[0], self._starts, self._counts)]
         for begin, piece, taken in zip(cuts[1:-1], pieces[1:], before[1:], strict=True):
             self._parts.append(_Part(begin, piece, self._starts + taken, np.zeros_like(self._counts)))
@@ -250,13 +253,13 @@ class Index:
 
     def _fill(self, part: _Part) -> None:
         fill_blocks(
-            part.groups, self._relation.rows, part.begin, self._columns, part.starts, part.counts, self._payload
+            *part.groups, self._relation.rows, part.begin, self._columns, part.starts, part.counts, self._payload
         )
 
     def _end_layout(self) -> None:
         for part in self._parts[1:]:
             self._counts += part.counts
-        self._end = self._parts[-1].begin + self._parts[-1].groups.size
+        self._end = self._parts[-1].begin + self._parts[-1].groups[0].shape[0]
         self._delta_start = min(self._end, self._relation.delta_start)
         self._longest = int(self._counts.max(initial=0))
         if self._rooms is not self._counts:
@@ -282,20 +285,22 @@ class Index:
         target[: self._tail] = self._payload[: self._tail]
         self._payload = target
 
-    def _number_groups(self, start: int, end: int) -> Rows:
+    def _number_groups(self, start: int, end: int) -> Groups:
         """Group numbers of the relation's rows from `start` to `end`, with room for each of them in the arrays."""
-        rows = self._relation.rows[start:end]
+        rows, column = self._relation.rows[start:end], 0
         if self._groups is not None:
-            groups = self._groups.number(rows, self._key)
+            groups = self._groups.number(rows, self._key).reshape(-1, 1)
             needed = self._groups.count
+        elif self._key.size:
+            groups, column = rows, int(self._key[0])
+            needed = int(largest_in_column(rows, column)) + 1
         else:
-            groups = np.empty(len(rows), np.int32) if self._key.size else np.zeros(len(rows), np.int32)
-            needed = int(take_column(rows, self._key[0], groups)) + 1 if self._key.size else 1
+            groups, needed = np.zeros((len(rows), 1), np.int32), 1
         dead = self._relation.dead(start, end)
         if dead is not None:
-            groups = np.where(dead, np.int32(-1), groups)
+            groups, column = np.where(dead, np.int32(-1), groups[:, column]).reshape(-1, 1), 0
         self._reach(needed)
-        return groups
+        return groups, column
 
     def _reach(self, groups: int) -> None:
         """Has room for so many groups in the arrays."""
@@ -321,7 +326,7 @@ class _Part:
     start, of which so many are filled."""
 
     begin: int
-    groups: Rows
+    groups: Groups
     starts: Rows
     counts: Rows
 

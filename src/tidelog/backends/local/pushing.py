@@ -76,10 +76,15 @@ class PushedCode:
         return derived
 
     def rows_to_start_from(self, evaluation: Evaluation) -> int:
-        """How many there are."""
+        """How many there are; where those with the same id are taken together, how many ids."""
         start = self.rule.start
         if isinstance(start, ChangedKeys):
             return int(evaluation.store.word_index(start.relation, start.key).delta.keys.size)
+        return self.rows_to_read(evaluation)
+
+    def rows_to_read(self, evaluation: Evaluation) -> int:
+        """How many rows there are to start from, each for itself."""
+        start = self.rule.start
         version = start.version if isinstance(start, RowsOf) else Version.DELTA
         return int(evaluation.read(start.relation, version).shape[0])
 

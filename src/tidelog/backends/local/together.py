@@ -149,7 +149,7 @@ def _divide(rules: Sequence[SharedRule], heads: Iterable[str], jobs: int) -> Non
     """Divides the ids of heads of pairs for which much more is derived than read."""
     for head in heads:
         of_head = [rule for rule in rules if rule.evaluation.rule.head == head]
-        read_again = sum(rule.total for rule in of_head if not rule.code.rule.keeps_first)
+        read_again = sum(rule.code.rows_to_read(rule.evaluation) for rule in of_head if not rule.code.rule.keeps_first)
         derived = sum(rule.total * rule.code.fan_out for rule in of_head)
         if all(rule.code.rule.is_divided for rule in of_head) and derived > _WORTH_DIVIDING * read_again:
             for rule in of_head:
