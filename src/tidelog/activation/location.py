@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from sys import float_info
 
 from tidelog.analysis.checked import CheckedProgram, SimpleRule
 from tidelog.errors import UsageError
+from tidelog.language.functions import RANGES
 from tidelog.language.syntax_tree import Atom, Comparison, ComparisonOperator, Constant, Literal, Negation, Wildcard
 from tidelog.schema import Kind, Value
 
@@ -20,6 +22,9 @@ PYTHON_TYPES: Mapping[Kind, type | tuple[type, ...]] = {
     Kind.FLOAT: (int, float),
     Kind.SYMBOL: str,
 }
+
+_WHOLE_FLOATS = (-int(float_info.max), int(float_info.max))
+"""The least and the greatest whole number that a float can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,5 +108,9 @@ def _placed(atom: Atom, here: Location, demands: list[Literal]) -> Atom:
 
 
 def _is_value(address: Value, kind: Kind) -> bool:
-    is_plain = isinstance(address, PYTHON_TYPES[kind]) and not isinstance(address, bool)
-    return is_plain and not (kind is Kind.UNSIGNED and int(address) < 0)
+    if isinstance(address, bool) or not isinstance(address, PYTHON_TYPES[kind]):
+        return False
+    if not isinstance(address, int):
+        return True
+    least, greatest = RANGES.get(kind, _WHOLE_FLOATS)
+    return least <= address <= greatest

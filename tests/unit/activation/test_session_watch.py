@@ -254,6 +254,9 @@ def test_a_watch_at_a_place_reads_the_tuples_that_are_stored_there():
         ),
         (".decl a(@x: number)", True, "a location is of type number, not True"),
         (".decl a(@x: unsigned)", -1, "a location is of type unsigned, not -1"),
+        (".decl a(@x: unsigned)", 2**64, "a location is of type unsigned, not 18446744073709551616"),
+        (".decl a(@x: float)", 10**400, "a location is of type float, not 1000"),
+        (".decl a(@x: number)", 2**63, "a location is of type number, not 9223372036854775808"),
         (
             ".decl a(@x: number)\n.decl b(@x: symbol)",
             1,
