@@ -11,8 +11,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.facts.growing import longer
-from tidelog.facts.large_arrays import empty
+from tidelog.facts.large_arrays import empty, zeros
 from tidelog.facts.membership import Rows
 from tidelog.kernels.digits import sort_by_digits
 from tidelog.kernels.rows import largest_of_pairs
@@ -63,7 +62,7 @@ class WordRun:
         self.reach = int(largest[self._key]) + 1
         self._low_bits = max(6, int(largest[1 - self._key]).bit_length())
         if self.reach > self.starts.size:
-            self.starts, self.counts, self.sizes = (np.zeros(2 * self.reach, np.int32) for _ in range(3))
+            self.starts, self.counts, self.sizes = _table(3, 2 * self.reach)
         room = parts * pairs.shape[0]  # what is never written to takes no memory
         if room > self.words.size:
             self.words, self.bits = empty((2 * room,), np.int32), empty((2 * room,), np.int64)
@@ -93,6 +92,11 @@ class WordRun:
     def remove(self, pairs: Rows) -> None:
         """Takes out those of `pairs` that are there."""
         remove_from_words(pairs, self._key, self.starts, self.counts, self.sizes, self.words, self.bits)
+
+
+def _table(rows: int, keys: int) -> npt.NDArray[np.int32]:
+    """A zero for each of so many keys in each row: in one array, since large ones have large pages."""
+    return zeros(rows * keys, np.int32).reshape(rows, keys)
 
 
 class _Room:
@@ -189,11 +193,11 @@ class WordRows:
         remove_from_words(pairs, self._key, self.starts, self.counts, self.sizes, self.words, self.bits)
 
     def _reach(self, keys: int) -> None:
-        """Makes room for so many keys, and for as many again; what is never written to takes no memory."""
+        """Makes room for so many keys, and for as many again."""
         if keys > self.starts.size:
-            self.starts, self.counts, self.sizes, self._rooms = (
-                longer(each, 2 * keys) for each in (self.starts, self.counts, self.sizes, self._rooms)
-            )
+            known = self.starts, self.counts, self.sizes, self._rooms
+            self.starts, self.counts, self.sizes, self._rooms = table = _table(len(known), 2 * keys)
+            table[:, : known[0].size] = known
 
     def _lengthen(self, places: _Places) -> bool:
         """Gives a longer stretch at the end; whether there was room for it.

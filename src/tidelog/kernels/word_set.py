@@ -170,10 +170,19 @@ def gather_words(cells, width, entries):
 
 @kernel
 def move_words(entries, target):
-    """Puts all entries into the larger, empty `target`."""
+    """Puts all entries into the larger, empty `target`.
+
+    Whether an entry is taken cannot be foreseen: those that are, are noted first without asking.
+    """
     mask = target.size // 2 - 1
-    for i in range(0, entries.size, 2):
-        if entries[i] != EMPTY:
+    taken = np.empty(_BLOCK, np.int64)
+    for begin in range(0, entries.size, 2 * _BLOCK):
+        count = 0
+        for i in range(begin, min(begin + 2 * _BLOCK, entries.size), 2):
+            taken[count] = i
+            count += entries[i] != EMPTY
+        for number in range(count):
+            i = taken[number]
             place = _place_of(entries[i], mask)
             while target[2 * place] != EMPTY:
                 place = (place + 1) & mask

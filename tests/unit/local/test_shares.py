@@ -155,6 +155,27 @@ def test_what_threads_push_at_once_is_a_set(how: Any, parts: int, ids: int) -> N
     assert {tuple(row) for row in relation.rows[:before].tolist()} == {tuple(row) for row in known[:, :width].tolist()}
 
 
+@pytest.mark.skipif(not CAN_COMPILE, reason="what is not compiled is no single step for other threads")
+def test_the_set_has_room_for_as_many_entries_as_threads_took_the_last_time() -> None:
+    far_apart = np.array([(number, 100_000 * (number % 300)) for number in range(20_000)], np.int32)
+    relation = Relation(2)
+    room = RowRoom(relation)
+    shares = [Share(room) for _ in range(THREADS)]
+    with tier("compiled"):
+        for rows in np.split(far_apart, 4):
+            room.open(THREADS)
+            held = relation.membership
+            assert isinstance(held, PairSet)
+            assert held.free >= room.entries_taken
+            for share, half in zip(shares, np.split(rows, THREADS), strict=True):
+                share.open(THREADS)
+                assert pair_by_pair(half, own_ids(0, 1))(share, 0) == len(half)
+                share.settle()
+            gather(room, shares)
+            assert room.entries_taken == len(rows)
+    assert relation.count == len(far_apart)
+
+
 @pytest.mark.parametrize(
     ("rule", "worth", "is_divided"),
     [

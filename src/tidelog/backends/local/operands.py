@@ -44,7 +44,7 @@ from tidelog.schema import Kind
 
 AnyIndex: TypeAlias = Index | ClosedIndex | WordIndex | Runs
 
-_MANY = 1 << 14
+_MANY = 1 << 13
 """Rows to be taken in that are worth another thread: handing work over costs as much as some thousand."""
 
 _SOME = 1 << 10

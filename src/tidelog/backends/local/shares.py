@@ -39,6 +39,8 @@ class RowRoom:
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
+        self.entries_taken = 0
+        """Entries of the set that threads took when they last pushed."""
         self._lock = Lock()
         self.begin(0)
 
@@ -49,10 +51,15 @@ class RowRoom:
         self._lacking = max(_STRETCH, min(expected, _MOST_EXPECTED) // 4)
 
     def open(self, threads: int) -> None:
-        """Makes room for so many threads; what was written must have become rows before."""
+        """Makes room for so many threads; what was written must have become rows before.
+
+        They are expected to take as many entries as the last time: where the set lacks them, all have to stop, and it
+        grows all the same.
+        """
         held = self.relation.membership
-        while threads > 1 and isinstance(held, PairSet) and not held.is_bits and held.room < threads * _ENTRIES:
-            held.make_room()
+        if threads > 1 and isinstance(held, PairSet):
+            while not held.is_bits and (held.room < threads * _ENTRIES or held.free < self.entries_taken):
+                held.make_room()
         self.rows = self.relation.pushing(4 * self._lacking)
         self._next, self._end = self.relation.count, self.rows.shape[0]
 
@@ -162,7 +169,8 @@ def gather(room: RowRoom, shares: Sequence[Share]) -> None:
     held = relation.membership
     if isinstance(held, PairSet):
         was_bits = held.is_bits
-        held.take(room.rows[before:count], held.used + sum(share.entries_taken() for share in shares))
+        room.entries_taken = sum(share.entries_taken() for share in shares)
+        held.take(room.rows[before:count], held.used + room.entries_taken)
         if was_bits and any(share.lacks_reach for share in shares):
             held.make_room()
         # A set that has become bits just now needs no more entries.
