@@ -21,6 +21,7 @@ from time import perf_counter
 
 import tidelog
 from benchmarks.generators import prepare
+from benchmarks.hundred_rules import RULES
 from benchmarks.names import one_of
 from benchmarks.runner import Failure, run_file
 from benchmarks.table import markdown
@@ -31,7 +32,6 @@ from tidelog.errors import TidelogError
 NAME = "tiers"
 MOST = 1.1
 CASES = Path(__file__).parent.parent / "tests" / "cases"
-RULES, NODES = 100, 400
 
 AGAIN = 5
 """How many times as often a case is measured again that seems to cost too much: of many short runs some are always held
@@ -48,10 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     options = parser.parse_args(arguments)
     chosen = [WORKLOADS[name] for name in options.names] or [each for each in ALL if not each.on_request]
-    lines = [*cases(options.repeat), line(f"{RULES} rules", *hundred_rules(options.repeat))]
+    lines = cases(options.repeat)
     with tempfile.TemporaryDirectory(prefix="tidelog-tiers-") as scratch:
-        lines += [line(workload.name, *cold(workload, options, Path(scratch))) for workload in chosen]
-    print(f"seconds, medians of {options.repeat} (workloads: of {cold_runs(options.repeat)}), whole runs\n")
+        kernels = Path(scratch)
+        lines.append(hundred_rules(options, kernels))
+        lines += [cold_workload(workload, options, kernels) for workload in chosen]
+    print(f"seconds, medians of {options.repeat} (below the cases: of {times_cold(options.repeat)}), whole runs\n")
     print(markdown(HEADINGS, lines))
     return 1 if any("MISSED" in line[-1] for line in lines) else 0
 
@@ -99,53 +101,53 @@ def run_case(path: Path, tier: Tier) -> float:
     return perf_counter() - started
 
 
-def hundred_rules(repeat: int) -> tuple[float, float]:
-    """Rules that all take long enough to be compiled: the first answer must not wait for them."""
-    program = tidelog.parse(hundred())
-    edges = [(number % NODES, number * 7_919 % (NODES + 1)) for number in range(4 * NODES)]
-
-    def run(tier: Tier) -> float:
-        started = perf_counter()
-        with tidelog.open(program, tier=tier, maintenance=tidelog.Maintenance(modules=False)) as session:
-            session.insert("edge", edges)
-            session.materialize()
-        return perf_counter() - started
-
-    return pairs_of_runs(run, repeat)
-
-
-def hundred() -> str:
-    """Each rule joins the relation of the one before with edges."""
-    texts = [".decl edge(x: number, y: number)", ".decl p0(x: number, y: number)", "p0(x, y) :- edge(x, y)."]
-    for number in range(1, RULES):
-        texts.append(f".decl p{number}(x: number, y: number)")
-        texts.append(f"p{number}(x, z) :- p{number - 1}(x, y), edge(y, z), x != {number}.")
-    return "\n".join(texts)
-
-
-def cold(workload: Workload, options: argparse.Namespace, scratch: Path) -> tuple[float, float]:
-    """A workload in a process of its own, with kernels on disk and no generated code."""
+def cold_workload(workload: Workload, options: argparse.Namespace, kernels: Path) -> tuple[str, ...]:
+    """A workload with no generated code on disk."""
     facts = str(prepare(workload.data_set, options.data).resolve())
-    kernels = scratch / "kernels"
 
-    def run_with(tier: Tier, cache: Path) -> float:
-        arguments = (tier.value, workload.name, "1", facts, "once")
-        said = run_file("benchmarks.push_measure", arguments, cache, 600.0)
-        if isinstance(said, Failure):
-            raise SystemExit(f"{workload.name}, {tier.value}: {said.reason}")
+    def run(tier: Tier, cache: Path) -> float:
+        said = said_by("benchmarks.push_measure", (tier.value, workload.name, "1", facts, "once"), cache)
         return float(json.loads(said)["evaluation_seconds"])
 
-    def run(tier: Tier) -> float:
+    return line(workload.name, *cold_runs(run, options, kernels))
+
+
+def hundred_rules(options: argparse.Namespace, kernels: Path) -> tuple[str, ...]:
+    """A hundred rules of which code is asked for before they have answered."""
+    asked: list[int] = []
+
+    def run(tier: Tier, cache: Path) -> float:
+        said = json.loads(said_by("benchmarks.hundred_rules", (tier.value,), cache))
+        if tier is Tier.AUTO:
+            asked.append(said["asked"])
+        return float(said["seconds"])
+
+    seconds = cold_runs(run, options, kernels)
+    return line(f"{RULES} rules, {min(asked)} of them to be compiled", *seconds)
+
+
+def cold_runs(run: Callable[[Tier, Path], float], options: argparse.Namespace, kernels: Path) -> tuple[float, float]:
+    """The medians for batches and for auto of runs with kernels on disk, and no generated code."""
+
+    def run_cold(tier: Tier) -> float:
         # Another process may still be compiling into the folder when the run is over.
         with tempfile.TemporaryDirectory(prefix="tidelog-tiers-", ignore_cleanup_errors=True) as copied:
             shutil.copytree(kernels, copied, dirs_exist_ok=True)
-            return run_with(tier, Path(copied))
+            return run(tier, Path(copied))
 
-    run_with(Tier.VECTORISED, kernels)
-    return pairs_of_runs(run, cold_runs(options.repeat))
+    run(Tier.VECTORISED, kernels)
+    return pairs_of_runs(run_cold, times_cold(options.repeat))
 
 
-def cold_runs(repeat: int) -> int:
+def said_by(name: str, arguments: tuple[str, ...], cache: Path) -> str:
+    """What a file of this package prints, with what is compiled in that folder."""
+    said = run_file(name, arguments, cache, 600.0)
+    if isinstance(said, Failure):
+        raise SystemExit(f"{' '.join((name, *arguments))}: {said.reason}")
+    return said
+
+
+def times_cold(repeat: int) -> int:
     return max(1, repeat // 2)
 
 
