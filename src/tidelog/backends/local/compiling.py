@@ -1,8 +1,8 @@
 """The code of rules compiled by another process, after the kernels that only such code needs.
 
 `python -m tidelog.backends.local.compiling` reads from its input what to compile, as JSON. Batches never lay out words
-or runs, nor share a set. Where code is there for the first time, these kernels are not: whoever takes the code over
-would compile them while somebody waits for the answer.
+or runs, and their sets become bits and larger at other times. So these kernels are not there when code is there for the
+first time, and whoever takes the code over would compile them while somebody waits for the answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from subprocess import Popen
 from typing import Any
 
 from tidelog.backends.local.pushing import PushedCode
-from tidelog.codegen.operands import IDS, LONGS, ROWS, ChangedKeys, Form, Operand, RunsOf, Sink, Words
+from tidelog.codegen.operands import BYTES, IDS, LONGS, ROWS, ChangedKeys, Form, Operand, RunsOf, Sink, Words
 from tidelog.codegen.push_rule import Sharing
 from tidelog.kernels import elsewhere
 from tidelog.kernels.digits import sort_by_digits
@@ -26,7 +26,7 @@ from tidelog.kernels.rows import largest_of_pairs
 from tidelog.kernels.runs import find_runs, sort_into_runs
 from tidelog.kernels.shared_push import settle_shared_pairs
 from tidelog.kernels.word_rows import forget_words, lay_out_words, merge_words, pack_pairs, remove_from_words
-from tidelog.kernels.word_set import move_words
+from tidelog.kernels.word_set import gather_words, move_words, spread_words
 
 Kernels = tuple[Kernel[..., Any], ...]
 
@@ -34,18 +34,24 @@ _WORDS: Kernels = (
     forget_words, largest_of_pairs, pack_pairs, sort_by_digits, lay_out_words, merge_words, remove_from_words
 )  # fmt: skip
 _RUNS: Kernels = (find_runs, sort_into_runs)
-_SHARED: Kernels = (move_words, settle_shared_pairs)
-_OWN: Kernels = (settle_pairs,)
+_PAIRS: Kernels = (move_words, spread_words, gather_words)
+_SETTLING: Mapping[Sharing, Kernel[..., Any]] = {
+    Sharing.ALONE: settle_pairs,
+    Sharing.TOGETHER: settle_shared_pairs,
+}
 
-KERNELS: Mapping[str, Kernel[..., Any]] = {each.__name__: each for each in (*_WORDS, *_RUNS, *_SHARED, *_OWN)}
-"""What Python calls before or after the code of a rule, and not for batches, by name."""
+KERNELS: Mapping[str, Kernel[..., Any]] = {
+    kernel.__name__: kernel for kernel in (*_WORDS, *_RUNS, *_PAIRS, *_SETTLING.values())
+}
+"""By name, what Python calls before or after the code of a rule, and for batches never or not always."""
 
 _FORMS: Mapping[str, Form] = {
     **dict.fromkeys(("keys", "starts", "counts", "sizes", "words", "rooms", "left", "own"), IDS),
     **dict.fromkeys(("from_starts", "from_counts", "from_sizes", "from_words"), IDS),
     **dict.fromkeys(("packed", "numbers", "spare", "bits", "from_bits", "begins", "places"), LONGS),
-    **dict.fromkeys(("entries", "target", "out", "waiting", "counters"), LONGS),
+    **dict.fromkeys(("entries", "target", "cells", "out", "waiting", "counters"), LONGS),
     **dict.fromkeys(("pairs", "rows"), ROWS),
+    "row_bytes": BYTES,
 }
 """What kernels take, by the names that it has in all of them; the rest are numbers."""
 
@@ -69,7 +75,7 @@ def _kernels_for(operand: Operand, sharing: Sharing) -> Kernels:
         case RunsOf():
             return _RUNS
         case Sink(width=2):
-            return _SHARED if sharing is Sharing.TOGETHER else _OWN
+            return *_PAIRS, _SETTLING[sharing]
         case _:
             return ()
 
