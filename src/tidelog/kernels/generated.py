@@ -1,16 +1,10 @@
-"""Kernels whose text was generated, compiled here or by another process that leaves the result on disk.
-
-`python -m tidelog.kernels.generated` reads what to compile from its input, as JSON.
-"""
+"""Kernels whose text was generated, and notes of which of them a process has compiled and left on disk."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 import numpy as np
@@ -41,11 +35,6 @@ def generated_kernel(source: str) -> Kernel[..., Any]:
     return jit.kernel_from(source, NAME, NAMESPACE)
 
 
-def compile_elsewhere(jobs: Sequence[tuple[str, list[Form]]]) -> Popen[str]:
-    """A process that compiles texts for arguments of these forms; it ends by itself, and what it made is on disk."""
-    return elsewhere.start_compiler("tidelog.kernels.generated", jobs)
-
-
 def compile_here(source: str, forms: Sequence[Form]) -> None:
     """Compiles a text, or loads what is on disk, and leaves a note that it is there."""
     generated_kernel(source).compile_for(forms)
@@ -59,13 +48,3 @@ def is_on_disk(source: str, forms: Sequence[Form]) -> bool:
 
 def _name_of(source: str) -> str:
     return Path(generated_kernel(source).python.__code__.co_filename).stem
-
-
-def main() -> None:
-    elsewhere.let_others_go_first()
-    for source, forms in json.load(sys.stdin):
-        compile_here(source, forms)
-
-
-if __name__ == "__main__":
-    main()

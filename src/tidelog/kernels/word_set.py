@@ -140,7 +140,7 @@ def remove_words(entries, keys):
 
 
 @kernel
-def spread_words(entries, bits, stride):
+def spread_words(entries, row_bytes, stride):
     """Sets the bit of each pair of the set: bit b of the `stride` bytes at a * stride for the pair (a, b)."""
     for i in range(0, entries.size, 2):
         if entries[i] != EMPTY:
@@ -148,7 +148,7 @@ def spread_words(entries, bits, stride):
             for byte in range(8):
                 held = (entries[i + 1] >> (8 * byte)) & 255
                 if held:
-                    bits[place + byte] = bits[place + byte] | np.uint8(held)
+                    row_bytes[place + byte] = row_bytes[place + byte] | np.uint8(held)
 
 
 @kernel

@@ -43,3 +43,13 @@ def tier(name: str) -> Iterator[None]:
         yield
     finally:
         jit._tier.compiled, jit._tier.disabled = before
+
+
+def form(argument: Any) -> list[Any]:
+    """The form of what a kernel is given, as it is compiled for: see `kernels.elsewhere`."""
+    if not isinstance(argument, np.ndarray):
+        assert isinstance(argument, int | np.int64)
+        return []
+    assert argument.flags.c_contiguous
+    assert argument.flags.writeable
+    return [argument.dtype.name, argument.ndim, "C"]

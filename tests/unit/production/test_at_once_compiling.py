@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 import tidelog
@@ -15,6 +14,7 @@ from tidelog.kernels.jit import Kernel
 from tidelog.kernels.kept import cache_folder
 from tidelog.production import cycle
 from tidelog.production.at_once import compiling
+from unit.kernels.forms import form
 
 SWAP = """
 .production set
@@ -92,15 +92,6 @@ def test_kernels_are_compiled_for_what_a_run_gives_them(started: list[str], monk
     for kernel, forms in zip(compiling.KERNELS, compiling._forms(), strict=True):
         assert given[kernel.__name__] == {str(forms)}, kernel.__name__
     assert not started
-
-
-def form(argument: Any) -> list[Any]:
-    if not isinstance(argument, np.ndarray):
-        assert isinstance(argument, int | np.int64)
-        return []
-    assert argument.flags.c_contiguous
-    assert argument.flags.writeable
-    return [argument.dtype.name, argument.ndim, "C"]
 
 
 @pytest.mark.skipif(jit._tier.disabled, reason="nothing is compiled")

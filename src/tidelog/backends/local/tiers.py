@@ -9,13 +9,14 @@ from subprocess import Popen
 from time import monotonic
 from typing import TypeAlias
 
+from tidelog.backends.local.compiling import compile_elsewhere
 from tidelog.backends.local.pushing import PushedCode, StoreSurroundings, code_of
 from tidelog.backends.local.store import Store
 from tidelog.backends.protocol import Tier
 from tidelog.codegen.operands import NotPushed
 from tidelog.codegen.push_rule import Sharing
 from tidelog.kernels import jit
-from tidelog.kernels.generated import compile_elsewhere, compile_here, is_on_disk
+from tidelog.kernels.generated import compile_here, is_on_disk
 from tidelog.plan.nodes import Node, RulePlan
 from tidelog.plan.walk import relations_read
 
@@ -147,8 +148,8 @@ class Tiers:
             self._next_look = monotonic() + BETWEEN_LOOKS
         if self._compiling is None and self._waiting:
             batch, self._waiting = self._waiting, []
-            rules = [each.code.rule for each in batch if isinstance(each.code, PushedCode)]
-            self._compiling = compile_elsewhere([(rule.source, rule.forms) for rule in rules]), batch
+            codes = [each.code for each in batch if isinstance(each.code, PushedCode)]
+            self._compiling = compile_elsewhere(codes), batch
 
     def _take_over(self, candidate: Candidate, *, has_ended: bool) -> bool:
         """Whether a candidate is ready now, or will never be because the compiler has ended."""
