@@ -1,9 +1,11 @@
-"""A key for what is made of a thing: it is the same if it is the same object, whatever else is equal to it."""
+"""Keys for what is made of a thing, where equality says too little: plans are equal that differ in kinds, or in 0.0 and
+-0.0. The same object is the same whatever else is equal to it, and so is what is written in the same way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
+from struct import pack
 from typing import Generic, TypeVar
 
 THINGS_KEPT = 1 << 10
@@ -31,3 +33,20 @@ def once_for_each(compute: Callable[[T], R]) -> Callable[[T], R]:
     """`compute`, called once for each of the last things that it was asked about, which never change."""
     kept = lru_cache(THINGS_KEPT)(lambda same: compute(same.thing))
     return lambda thing: kept(Same(thing))
+
+
+def as_written(thing: object) -> Hashable:
+    """A key that two frozen things share only if all that they hold is the same, down to the bits of floats and to what
+    takes no part in comparisons."""
+    if isinstance(thing, str):
+        return thing
+    if isinstance(thing, tuple):
+        return tuple([as_written(each) for each in thing])
+    names = getattr(thing, "__dataclass_fields__", None)
+    if names is not None:
+        return type(thing), *[as_written(getattr(thing, name)) for name in names]
+    if isinstance(thing, float):
+        return pack("d", thing)
+    if isinstance(thing, Mapping):
+        return tuple([(name, as_written(value)) for name, value in thing.items()])
+    return thing
