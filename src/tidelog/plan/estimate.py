@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import NamedTuple, TypeVar, assert_never
+from typing import NamedTuple, assert_never
 
 from tidelog.language.syntax_tree import Comparison, ComparisonOperator, Constant, Test
 from tidelog.plan.nodes import (
@@ -26,6 +26,7 @@ from tidelog.plan.nodes import (
     Values,
     Version,
 )
+from tidelog.plan.same import forgetful
 from tidelog.plan.spine import UNIT, Operation, Source, is_ready, needs, put
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import columns_of
@@ -41,15 +42,12 @@ INDEX_UPKEEP = 4.0
 MEETINGS_KEPT = 1 << 12
 """A body that is searched in full has no more."""
 
-Key = TypeVar("Key")
-Thing = TypeVar("Thing")
-
 
 class Prefix(NamedTuple):
     """The first steps of a join order, as numbers: `rows` come out, `cost` rows were touched on the way.
 
-    `joined` has a bit for each source in it. `values` guesses how many different values each bound name has: which names
-    are bound follows from what is joined, whatever the order. `waiting` are the tests not placed yet.
+    `joined` has a bit for each source in it. `values` guesses how many different values each bound name has: which
+    names are bound follows from what is joined, whatever the order. `waiting` are the tests not placed yet.
     """
 
     order: tuple[int, ...]
@@ -119,7 +117,7 @@ class Sources:
         """The sources that may come next: those that share a name with the rows so far, before any product."""
         found = self._following.get(prefix.joined)
         if found is None:
-            found = forgetful(self._following)[prefix.joined] = tuple(self._found_following(prefix))
+            found = forgetful(self._following, MEETINGS_KEPT)[prefix.joined] = tuple(self._found_following(prefix))
         return found
 
     def _found_following(self, prefix: Prefix) -> list[int]:
@@ -138,7 +136,7 @@ class Sources:
         key = position, prefix.joined
         found = self._meetings.get(key)
         if found is None:
-            found = forgetful(self._meetings)[key] = self._new_meeting(position, prefix.values)
+            found = forgetful(self._meetings, MEETINGS_KEPT)[key] = self._new_meeting(position, prefix.values)
         return found
 
     def _new_meeting(self, position: int, known: Container[str]) -> Meeting:
@@ -161,8 +159,7 @@ class Sources:
         return 0.0 if self.has_delta else 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class CountedScan:
+class CountedScan(NamedTuple):
     """A scan, and what is known about it wherever it stands in an order: its rows, how many values its constants have,
     how many each name has in the whole relation, how many in these rows at most, and how many its columns at some
     places have together for each value of the constants, as far as that was asked."""
@@ -289,13 +286,6 @@ def shared_matches(rows: float, columns: tuple[str, ...], prefix: Prefix) -> tup
     then."""
     shared = any(column in prefix.values for column in columns)
     return (min(1.0, rows) if shared else rows), {**prefix.values, **dict.fromkeys(columns, rows)}
-
-
-def forgetful(kept: dict[Key, Thing]) -> dict[Key, Thing]:
-    """`kept`, which has forgotten everything if that was much."""
-    if len(kept) >= MEETINGS_KEPT:
-        kept.clear()
-    return kept
 
 
 def condition_share(condition: Comparison | Test) -> float:

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 THINGS_KEPT = 1 << 10
 
+K = TypeVar("K")
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -27,6 +28,22 @@ class Same(Generic[T]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Same) and self.thing is other.thing
+
+
+class Alike(Generic[T]):
+    """Keeps the first of all things that are written in the same way, to the last detail."""
+
+    __slots__ = ("thing", "written")
+
+    def __init__(self, thing: T) -> None:
+        self.thing = thing
+        self.written = as_written(thing)
+
+    def __hash__(self) -> int:
+        return hash(self.written)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and self.written == other.written
 
 
 def once_for_each(compute: Callable[[T], R]) -> Callable[[T], R]:
@@ -50,3 +67,10 @@ def as_written(thing: object) -> Hashable:
     if isinstance(thing, Mapping):
         return tuple([(name, as_written(value)) for name, value in thing.items()])
     return thing
+
+
+def forgetful(kept: dict[K, T], most: int) -> dict[K, T]:
+    """`kept`, which has forgotten everything if that were so many things."""
+    if len(kept) >= most:
+        kept.clear()
+    return kept

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from tidelog.plan.estimate import Estimator, Prefix, Sources
 from tidelog.plan.nodes import Distinct, GroupJoin, Node, Project, Scan, Union
-from tidelog.plan.same import Same
+from tidelog.plan.same import Alike, Same
 from tidelog.plan.spine import Source, assemble, flatten, is_marked, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
@@ -28,7 +27,9 @@ def order_joins(node: Node, statistics: Statistics, order: tuple[int, ...] | Non
     was written does not matter. Bodies of aggregates are ordered too.
     """
     if isinstance(node, Project):
-        return node if isinstance(node.input, Scan) else replace(node, input=ordered(node.input, statistics, order)[0])
+        if isinstance(node.input, Scan):
+            return node
+        return Project(ordered(node.input, statistics, order)[0], node.columns, node.span)
     return ordered(node, statistics, order)[0]
 
 
@@ -39,7 +40,13 @@ def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = 
 
 @lru_cache(BODIES_KEPT)
 def _joins_of(body: Same[Node]) -> Joins:
-    return Joins(body.thing)
+    return _joins_of_all(Alike(body.thing))
+
+
+@lru_cache(BODIES_KEPT)
+def _joins_of_all(bodies: Alike[Node]) -> Joins:
+    """The joins of bodies that are alike: a program that is read again has the same."""
+    return Joins(bodies.thing)
 
 
 class Joins:
