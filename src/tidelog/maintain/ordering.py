@@ -47,8 +47,8 @@ class Ordering:
 
     def of(self, rules: tuple[RulePlan, ...]) -> list[RulePlan]:
         """`rules`, each with its joins ordered."""
-        statistics = self._backend.statistics()
         reads = self._reads_of(rules)
+        statistics = self._backend.statistics()
         sizes = reads.sizes(statistics)
         if self._last_given is not None and self._last_given[0] is reads and self._last_given[1] == sizes:
             return self._last_given[2]

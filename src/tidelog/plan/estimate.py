@@ -193,8 +193,10 @@ class Estimator:
     def step(self, prefix: Prefix, position: int) -> Prefix:
         """`prefix` with the source at `position` joined to it and every test that this makes possible."""
         matches, values, prepared = self._matches(position, prefix)
-        joined = prefix.rows * matches
-        rows, values, waiting = self._tested(joined, values, prefix.waiting)
+        rows = joined = prefix.rows * matches
+        waiting = prefix.waiting
+        if waiting:
+            rows, values, waiting = self._tested(joined, values, waiting)
         # A product with a test right above it can run as an ordered join, which never sees the rows it refuses.
         produced = joined if not prefix.order or self.sources.is_met(position, prefix) else rows
         cost = prefix.cost + (prefix.rows + prepared) + produced
@@ -255,7 +257,7 @@ class Estimator:
         self, rows: float, values: dict[str, float], waiting: tuple[Operation, ...]
     ) -> tuple[float, dict[str, float], tuple[Operation, ...]]:
         """Rows and values with every waiting part placed that the names allow, and the parts that still wait."""
-        while waiting and (ready := next((part for part in waiting if is_ready(part, values.keys())), None)):
+        while ready := next((part for part in waiting if is_ready(part, values.keys())), None):
             waiting = tuple(part for part in waiting if part is not ready)
             match put(ready, UNIT, values.keys()):
                 case Extend(name=name) | GroupJoin(name=name):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import lru_cache
 from struct import pack
 from typing import Generic, TypeVar
 
@@ -48,8 +47,15 @@ class Alike(Generic[T]):
 
 def once_for_each(compute: Callable[[T], R]) -> Callable[[T], R]:
     """`compute`, called once for each of the last things that it was asked about, which never change."""
-    kept = lru_cache(THINGS_KEPT)(lambda same: compute(same.thing))
-    return lambda thing: kept(Same(thing))
+    kept: dict[int, tuple[T, R]] = {}
+
+    def known(thing: T) -> R:
+        found = kept.get(id(thing))
+        if found is None:
+            found = forgetful(kept, THINGS_KEPT)[id(thing)] = thing, compute(thing)
+        return found[1]
+
+    return known
 
 
 def as_written(thing: object) -> Hashable:

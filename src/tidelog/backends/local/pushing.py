@@ -12,7 +12,7 @@ from tidelog.backends.local.operands import AnyIndex, Interned, bind, indexes_of
 from tidelog.backends.local.sinks import Sink, sink_for
 from tidelog.backends.local.store import Store
 from tidelog.codegen.ask_rule import ask_rule
-from tidelog.codegen.operands import Asked, ChangedKeys, NotPushed, PushedRule, RowsOf
+from tidelog.codegen.operands import Asked, ChangedKeys, NotPushed, PushedRule, RowsOf, RunsOf
 from tidelog.codegen.push_rule import Sharing, push_rule
 from tidelog.codegen.written import Generate, Question, answer, written
 from tidelog.facts.numbering import PairNumbers
@@ -57,6 +57,13 @@ class PushedCode:
     def asks(self) -> bool:
         """Whether it says which facts have a derivation, and derives none."""
         return any(isinstance(operand, Asked) for operand in self.rule.operands)
+
+    def starts_from_delta_of(self, relation: str) -> bool:
+        """Whether it starts from the rows of a delta, each for itself."""
+        start = self.rule.start
+        return start.relation == relation and (
+            isinstance(start, RunsOf) or (isinstance(start, RowsOf) and start.version is Version.DELTA)
+        )
 
     def run(self, evaluation: Evaluation, in_batch: Vectorised) -> int:
         """Stages what the rule derives, whose operands are up to date; how many rows, known ones included."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from tidelog.plan.estimate import Estimator, Prefix, Sources
 from tidelog.plan.nodes import Distinct, GroupJoin, Node, Project, Scan, Union
-from tidelog.plan.same import Alike, Same
+from tidelog.plan.same import Alike, once_for_each
 from tidelog.plan.spine import Source, assemble, flatten, is_marked, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
@@ -35,12 +35,12 @@ def order_joins(node: Node, statistics: Statistics, order: tuple[int, ...] | Non
 
 def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = None) -> tuple[Node, float]:
     """`node` with its joins ordered, and how many rows it may have."""
-    return _joins_of(Same(node)).ordered(statistics, order)
+    return _joins_of(node).ordered(statistics, order)
 
 
-@lru_cache(BODIES_KEPT)
-def _joins_of(body: Same[Node]) -> Joins:
-    return _joins_of_all(Alike(body.thing))
+@once_for_each
+def _joins_of(body: Node) -> Joins:
+    return _joins_of_all(Alike(body))
 
 
 @lru_cache(BODIES_KEPT)
