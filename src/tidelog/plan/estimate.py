@@ -7,7 +7,7 @@ values has none that the other lacks. Guesses only rank join orders; answers nev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple, assert_never
@@ -26,6 +26,7 @@ from tidelog.plan.nodes import (
     Values,
     Version,
 )
+from tidelog.plan.same import forgetful
 from tidelog.plan.spine import UNIT, Operation, Source, is_ready, needs, put
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import columns_of
@@ -38,18 +39,27 @@ TEST_SHARE = 0.25
 ANTIJOIN_SHARE = 0.7
 INDEX_UPKEEP = 4.0
 
+MEETINGS_KEPT = 1 << 12
+"""A body that is searched in full has no more."""
+
 
 class Prefix(NamedTuple):
     """The first steps of a join order, as numbers: `rows` come out, `cost` rows were touched on the way.
 
-    `values` guesses how many different values each bound name has; `waiting` are the tests not placed yet.
+    `joined` has a bit for each source in it. `values` guesses how many different values each bound name has: which
+    names are bound follows from what is joined, whatever the order. `waiting` are the tests not placed yet.
     """
 
     order: tuple[int, ...]
+    joined: int
     rows: float
     cost: float
     values: Mapping[str, float]
     waiting: tuple[Operation, ...]
+
+
+ALONE = Prefix((), -1, 1.0, 0.0, {}, ())
+"""One row without names, before any test gives it some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,17 @@ class ScanColumns:
     constant: tuple[int, ...]
     named: tuple[tuple[int, str], ...]
     repeated: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A scan that is joined to rows with certain names: the places at which it is looked up, which of its names these
+    rows have and, of those, which other sources have too, and how much of an index has to be made for each row."""
+
+    places: tuple[int, ...]
+    met: tuple[str, ...]
+    shared: tuple[str, ...]
+    upkeep: float
 
 
 class Sources:
@@ -80,17 +101,74 @@ class Sources:
             isinstance(each, Scan) and each.version in (Version.DELTA, Version.MARKED) for each in sources
         )
         self.scans = {at: scan_columns(each) for at, each in enumerate(sources) if isinstance(each, Scan)}
+        self._meetings: dict[tuple[int, int], Meeting] = {}
+        self._following: dict[int, tuple[int, ...]] = {}
+
+    def remaining(self, prefix: Prefix) -> list[int]:
+        """The sources not joined yet whose own needs are bound."""
+        bound = prefix.values.keys()
+        return [
+            position
+            for position, needed in enumerate(self.needs)
+            if not prefix.joined >> position & 1 and (not needed or needed <= bound)
+        ]
+
+    def following(self, prefix: Prefix) -> tuple[int, ...]:
+        """The sources that may come next: those that share a name with the rows so far, before any product."""
+        found = self._following.get(prefix.joined)
+        if found is None:
+            found = forgetful(self._following, MEETINGS_KEPT)[prefix.joined] = tuple(self._found_following(prefix))
+        return found
+
+    def _found_following(self, prefix: Prefix) -> list[int]:
+        left = self.remaining(prefix)
+        if not prefix.order or len(left) < 2:
+            return left
+        connected = [position for position in left if self.fit_anywhere[position] or self.is_met(position, prefix)]
+        return connected or left
+
+    def is_met(self, position: int, prefix: Prefix) -> bool:
+        """Whether a source shares a name with the rows so far."""
+        return not self.columns[position].isdisjoint(prefix.values)
+
+    def meeting(self, position: int, prefix: Prefix) -> Meeting:
+        """What can be said about a scan that is joined to the rows so far."""
+        key = position, prefix.joined
+        found = self._meetings.get(key)
+        if found is None:
+            found = forgetful(self._meetings, MEETINGS_KEPT)[key] = self._new_meeting(position, prefix.values)
+        return found
+
+    def _new_meeting(self, position: int, known: Container[str]) -> Meeting:
+        about = self.scans[position]
+        bound = [place for place, name in about.named if name in known or place in about.repeated]
+        met = tuple(dict.fromkeys(name for _, name in about.named if name in known))
+        shared = tuple(name for name in met if name in self.shared)
+        return Meeting(tuple(sorted((*about.constant, *bound))), met, shared, self._upkeep(position, known))
+
+    def _upkeep(self, position: int, known: Container[str]) -> float:
+        """What it costs for each row of a scan to make it ready to be looked up. Indexes of stored rows stay from round
+        to round."""
+        source = self.all[position]
+        assert isinstance(source, Scan)
+        fixed = sum(isinstance(column, Constant) or column in known for column in source.columns)
+        if fixed in (0, len(source.columns)):
+            return 0.0  # every row is read, or a whole row is looked up among the stored rows themselves
+        if source.version is Version.DELTA:
+            return INDEX_UPKEEP
+        return 0.0 if self.has_delta else 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class CountedScan:
+class CountedScan(NamedTuple):
     """A scan, and what is known about it wherever it stands in an order: its rows, how many values its constants have,
-    how many each name has, and how many its columns at some places have together, as far as that was asked."""
+    how many each name has in the whole relation, how many in these rows at most, and how many its columns at some
+    places have together for each value of the constants, as far as that was asked."""
 
     about: ScanColumns
     rows: float
     per_constant: float
     values: Mapping[str, float]
+    at_most: Mapping[str, float]
     different: dict[tuple[int, ...], float]
 
 
@@ -110,59 +188,59 @@ class Estimator:
     def start(self, others: tuple[Operation, ...]) -> Prefix:
         """The empty order: one row, with what can be said about it already."""
         rows, values, waiting = self._tested(1.0, {}, others)
-        return Prefix((), rows, 0.0, values, waiting)
+        return Prefix((), 0, rows, 0.0, values, waiting)
 
     def step(self, prefix: Prefix, position: int) -> Prefix:
         """`prefix` with the source at `position` joined to it and every test that this makes possible."""
-        matches, values = self._matches(position, prefix)
-        order, joined = (*prefix.order, position), prefix.rows * matches
-        rows, values, waiting = self._tested(joined, {**prefix.values, **values}, prefix.waiting)
-        connected = not prefix.order or not self.sources.columns[position].isdisjoint(prefix.values)
+        matches, values, prepared = self._matches(position, prefix)
+        rows = joined = prefix.rows * matches
+        waiting = prefix.waiting
+        if waiting:
+            rows, values, waiting = self._tested(joined, values, waiting)
         # A product with a test right above it can run as an ordered join, which never sees the rows it refuses.
-        produced = joined if connected else rows
-        read = prefix.rows + self._preparation(position, prefix)
-        return Prefix(order, rows, prefix.cost + read + produced, values, waiting)
+        produced = joined if not prefix.order or self.sources.is_met(position, prefix) else rows
+        cost = prefix.cost + (prefix.rows + prepared) + produced
+        return Prefix((*prefix.order, position), prefix.joined | 1 << position, rows, cost, values, waiting)
 
     def rows(self, position: int) -> float:
         """How many rows the source at `position` has on its own."""
-        return self._matches(position, Prefix((), 1.0, 0.0, {}, ()))[0]
+        return self._matches(position, ALONE)[0]
 
-    def _matches(self, position: int, prefix: Prefix) -> tuple[float, dict[str, float]]:
-        """How many rows of a source each row of `prefix` meets, and what that says about values of names."""
+    def _matches(self, position: int, prefix: Prefix) -> tuple[float, dict[str, float], float]:
+        """How many rows of a source each row of `prefix` meets, how many values each name has then if no test comes
+        between, and what it costs to make the source ready."""
         source = self.sources.all[position]
         match source:
             case Scan():
-                return self._scan_matches(self._scans[position], prefix)
+                return self._scan_matches(position, prefix)
             case Range(name=name):
-                return RANGE_ROWS, {name: RANGE_ROWS}
+                return RANGE_ROWS, {**prefix.values, name: RANGE_ROWS}, 0.0
             case Values(columns, rows=rows):
-                return shared_matches(float(len(rows)), columns, prefix)
+                return *shared_matches(float(len(rows)), columns, prefix), 0.0
             case Distinct(_, columns) | Union(_, columns):
-                return shared_matches(self._sizes[position], columns, prefix)
+                return *shared_matches(self._sizes[position], columns, prefix), 0.0
             case _:
                 assert_never(source)
+
+    def _scan_matches(self, position: int, prefix: Prefix) -> tuple[float, dict[str, float], float]:
+        counted, meeting = self._scans[position], self.sources.meeting(position, prefix)
+        rows, known = counted.rows, prefix.values
+        here = counted.different.get(meeting.places)
+        if here is None:
+            here = self._different(counted.about.scan, meeting.places) / counted.per_constant
+            counted.different[meeting.places] = here
+        there = min(prefix.rows, prod([known[name] for name in meeting.met])) if meeting.met else 1.0
+        values = {**known, **counted.at_most}
+        for name in meeting.shared:
+            values[name] = min(known[name], counted.values[name])
+        return rows / counted.per_constant / max(1.0, here, there), values, meeting.upkeep * rows
 
     def _counted(self, about: ScanColumns) -> CountedScan:
         scan, shared = about.scan, self.sources.shared
         rows = float(self._statistics.rows(scan.relation, scan.version))
         values = {name: self._different(scan, (place,)) if name in shared else rows for place, name in about.named}
-        return CountedScan(about, rows, self._different(scan, about.constant), values, {})
-
-    def _scan_matches(self, counted: CountedScan, prefix: Prefix) -> tuple[float, dict[str, float]]:
-        known, about, rows = prefix.values, counted.about, counted.rows
-        bound = tuple([place for place, name in about.named if name in known or place in about.repeated])
-        here = counted.different.get(bound)
-        if here is None:
-            places = tuple(sorted((*about.constant, *bound)))
-            here = counted.different[bound] = self._different(about.scan, places) / counted.per_constant
-        outside = {name for _, name in about.named if name in known} if bound else None
-        there = min(prefix.rows, prod([known[name] for name in outside])) if outside else 1.0
-        shared = self.sources.shared
-        values = {
-            name: min(known.get(name, rows), number) if name in shared else rows
-            for name, number in counted.values.items()
-        }
-        return rows / counted.per_constant / max(1.0, here, there), values
+        at_most = {name: min(rows, number) for name, number in values.items()}
+        return CountedScan(about, rows, self._different(scan, about.constant), values, at_most, {})
 
     def _different(self, scan: Scan, places: tuple[int, ...]) -> float:
         """How many different values the columns at `places` have together."""
@@ -174,18 +252,6 @@ class Estimator:
         if key not in self._distinct:
             self._distinct[key] = max(1.0, float(self._statistics.distinct(scan.relation, places)))
         return self._distinct[key]
-
-    def _preparation(self, position: int, prefix: Prefix) -> float:
-        """What it costs to make the source ready to be looked up. Indexes of stored rows stay from round to round."""
-        source = self.sources.all[position]
-        if not isinstance(source, Scan):
-            return 0.0
-        fixed = sum(isinstance(column, Constant) or column in prefix.values for column in source.columns)
-        if fixed in (0, len(source.columns)):
-            return 0.0  # every row is read, or a whole row is looked up among the stored rows themselves
-        if source.version is Version.DELTA:
-            return INDEX_UPKEEP * self._scans[position].rows
-        return 0.0 if self.sources.has_delta else 0.25 * self._scans[position].rows
 
     def _tested(
         self, rows: float, values: dict[str, float], waiting: tuple[Operation, ...]
@@ -218,9 +284,10 @@ def without_age(scan: Scan) -> Scan:
 
 
 def shared_matches(rows: float, columns: tuple[str, ...], prefix: Prefix) -> tuple[float, dict[str, float]]:
-    """Matches of a source about whose columns nothing is known but their number of rows."""
+    """Matches of a source about whose columns nothing is known but their number of rows, and the values of names
+    then."""
     shared = any(column in prefix.values for column in columns)
-    return (min(1.0, rows) if shared else rows), dict.fromkeys(columns, rows)
+    return (min(1.0, rows) if shared else rows), {**prefix.values, **dict.fromkeys(columns, rows)}
 
 
 def condition_share(condition: Comparison | Test) -> float:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.backends.local import store as store_file
-from tidelog.backends.local.store import Store, different_ids
+from tidelog.backends.local.store import Store, different_ids, drawn
 from tidelog.facts.fact_set import FactSet
 from tidelog.facts.values import Values
 from tidelog.plan.nodes import Version
@@ -92,12 +92,12 @@ def test_distinct_counts_values_and_is_never_less_than_one():
 @pytest.mark.parametrize("ids", [7, 1_000, 30_000, 200_000])
 def test_different_ids_of_many_rows_are_guessed_from_some(ids):
     rows = np.random.default_rng(ids).integers(0, ids, (300_000, 1), np.int32)
-    assert different_ids(rows, 0) == pytest.approx(np.unique(rows).size, rel=0.35)
+    assert different_ids(drawn(rows), 0, rows.shape[0]) == pytest.approx(np.unique(rows).size, rel=0.35)
 
 
 def test_ids_that_are_all_different_are_guessed_to_be():
     rows = np.arange(400_000, dtype=np.int32).reshape(-1, 2)
-    assert different_ids(rows, 0) == pytest.approx(200_000, rel=0.15)
+    assert different_ids(drawn(rows), 0, rows.shape[0]) == pytest.approx(200_000, rel=0.15)
 
 
 def test_distinct_of_several_columns_is_exact_where_there_is_an_index():
@@ -230,3 +230,13 @@ def test_as_many_facts_as_there_are_rows_are_looked_for_without_a_set():
     store.relations["wide"].insert_new(facts([(1, 1, 1), (1, 2, 2)]).rows)
     assert store.unknown("wide", facts([(1, 1, 1), (3, 3, 3)])).rows.tolist() == [[3, 3, 3]]
     assert not store.relations["wide"].has_membership
+
+
+def test_columns_of_many_rows_are_counted_by_the_rows_that_are_there_then():
+    store = store_of(*((number, number % 7) for number in range(20_000)))
+    assert store.distinct("edge", (1,)) == 7
+    assert store.distinct("edge", (0,)) == pytest.approx(20_000, rel=0.15)
+    store.clear("edge")
+    insert(store, *((number % 3, number) for number in range(20_000)))
+    assert store.distinct("edge", (0,)) == 3
+    assert store.distinct("edge", (1,)) == pytest.approx(20_000, rel=0.15)

@@ -111,3 +111,42 @@ def test_a_rule_that_starts_from_its_delta_keeps_its_order_while_only_that_shrin
     assert not is_ordered_anew(101_000, 101_100)
     assert not is_ordered_anew(101_100, 101_101)
     assert is_ordered_anew(101_101, 106_101)
+
+
+def test_rules_are_ordered_again_only_when_a_magnitude_is_another(monkeypatch) -> None:
+    plan = optimize(lower(check_program(parse(TEXT))))
+    (rule,) = next(stratum.once for stratum in plan.strata if stratum.relations == ("both",))
+    backend = LocalBackend({**plan.schemas, **plan.hidden})
+    ordering = Ordering(backend, SILENT)
+    filled(backend, "one", 0, 100)
+    filled(backend, "other", 0, 20_000)
+    first = ordering.of((rule,))
+    looked_for = []
+    monkeypatch.setattr(ordering_file, "order_joins", lambda *given: looked_for.append(given) or order_joins(*given))
+    filled(backend, "one", 100, 110)
+    assert ordering.of((rule,)) is first
+    filled(backend, "one", 110, 100_000)
+    (turned,) = ordering.of((rule,))
+    assert [scan.relation for scan in joined_scans(turned.node)] == ["other", "one"]
+    assert len(looked_for) == 1
+
+
+def test_the_last_order_of_a_rule_is_the_same_whichever_rules_it_came_with() -> None:
+    plan = optimize(lower(check_program(parse(TEXT + RECURSION))))
+    (rule,) = next(stratum.rounds for stratum in plan.strata if stratum.relations == ("path",))
+    (other,) = next(stratum.once for stratum in plan.strata if stratum.relations == ("both",))
+    backend = LocalBackend({**plan.schemas, **plan.hidden})
+    ordering, plain = Ordering(backend, SILENT), Ordering(backend, SILENT)
+    filled(backend, "one", 0, 100_000)
+    filled(backend, "path", 0, 100_000)
+    first, behind = 100_000, 101_000
+    for size, rules in (
+        (1_000, (rule,)),
+        (100, (rule, other)),
+        (5_000, (rule,)),
+        (1_000, (rule, other)),
+        (10, (rule,)),
+    ):
+        first, behind = behind, behind + size
+        filled_delta(backend, "path", first, behind)
+        assert ordering.of(rules)[0].node == plain.of((rule,))[0].node

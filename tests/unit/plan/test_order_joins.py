@@ -183,6 +183,19 @@ def test_a_body_is_ordered_anew_for_other_sizes_and_made_once_for_each_order() -
     assert first.input is again.input
 
 
+def test_a_program_that_is_read_again_has_the_bodies_that_were_made_before() -> None:
+    sizes = Sizes({"b": 10, "c": 900}, {})
+    text = "h(x, z) :- b(x, y), c(y, z, _)."
+    first, again = (order_joins(rule_plan(text).node, sizes) for _ in range(2))
+    moved = order_joins(rule_plan(" " + text).node, sizes)
+    assert isinstance(first, Project)
+    assert isinstance(again, Project)
+    assert isinstance(moved, Project)
+    assert first.input is again.input
+    assert moved == first
+    assert moved.input is not first.input  # errors name the place
+
+
 def test_the_body_of_an_aggregate_is_ordered_anew_for_other_sizes() -> None:
     node = rule_plan("h(x, n) :- a(x), n = count : { c(x, y, _), b(y, x) }.").node
     for b, c, inner in ((10, 1_000, "{ b(y, x) ⋈ c(x, y, _) }"), (1_000, 10, "{ c(x, y, _) ⋈ b(y, x) }")):

@@ -27,7 +27,6 @@ from tidelog.backends.local.tiers import PATIENCE_WITH_CHANGES, Tiers
 from tidelog.backends.local.together import Crew, SharedRule
 from tidelog.backends.local.translate import survivors
 from tidelog.backends.protocol import Derived, Part, SingleJoin, Tier, Watch, unwatched
-from tidelog.codegen.operands import RowsOf, RunsOf
 from tidelog.codegen.push_rule import Sharing
 from tidelog.facts.columns import arrow_schema, is_ascending
 from tidelog.facts.fact_set import FactSet, different
@@ -181,7 +180,7 @@ class LocalBackend:
                 shared.append(SharedRule(code, evaluation, in_batch, code.rows_to_start_from(evaluation)))
                 continue
             with self._measured(rule, Tier.PUSH) as measured:
-                if rule.ahead_below and code.rule.start in (RowsOf(rule.head, Version.DELTA), RunsOf(rule.head)):
+                if rule.ahead_below and code.starts_from_delta_of(rule.head):
                     push = partial(self._push_window, code, evaluation)
                     measured.derived = self._run_ahead(rule, push, watch, lambda: False)
                 else:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from tidelog.backends.local.evaluation import Evaluation
 from tidelog.backends.local.operands import AnyIndex, Interned, bind, indexes_of, settle_interned
 from tidelog.backends.local.sinks import Sink, sink_for
 from tidelog.backends.local.store import Store
 from tidelog.codegen.ask_rule import ask_rule
-from tidelog.codegen.operands import Asked, ChangedKeys, NotPushed, PushedRule, RowsOf
+from tidelog.codegen.operands import Asked, ChangedKeys, NotPushed, PushedRule, RowsOf, RunsOf
 from tidelog.codegen.push_rule import Sharing, push_rule
+from tidelog.codegen.written import Generate, Question, answer, written
 from tidelog.facts.numbering import PairNumbers
 from tidelog.kernels.generated import generated_kernel
 from tidelog.kernels.jit import Kernel
@@ -22,8 +23,6 @@ from tidelog.plan.nodes import RulePlan, Version
 _FEW = 1 << 14
 _FEW_IDS = 1 << 15
 _BRIEF, _LONG = 0.02, 0.1
-
-Answer = TypeVar("Answer")
 
 Vectorised = Callable[[int, int], None]
 """Runs the rule for some of the rows that it starts from, as batches."""
@@ -58,6 +57,13 @@ class PushedCode:
     def asks(self) -> bool:
         """Whether it says which facts have a derivation, and derives none."""
         return any(isinstance(operand, Asked) for operand in self.rule.operands)
+
+    def starts_from_delta_of(self, relation: str) -> bool:
+        """Whether it starts from the rows of a delta, each for itself."""
+        start = self.rule.start
+        return start.relation == relation and (
+            isinstance(start, RunsOf) or (isinstance(start, RowsOf) and start.version is Version.DELTA)
+        )
 
     def run(self, evaluation: Evaluation, in_batch: Vectorised) -> int:
         """Stages what the rule derives, whose operands are up to date; how many rows, known ones included."""
@@ -118,7 +124,7 @@ def code_of(
     rule: RulePlan, surroundings: StoreSurroundings, sharing: Sharing = Sharing.ALONE
 ) -> PushedCode | NotPushed:
     """The code of a rule, not compiled yet, or why there is none."""
-    found = push_rule(rule, surroundings, sharing)
+    found = surroundings.written(push_rule, rule, sharing)
     if isinstance(found, NotPushed):
         return found
     if sharing is Sharing.TOGETHER and (found.gives_ids or surroundings.width(rule.head) > 2):
@@ -128,7 +134,7 @@ def code_of(
 
 def asking_code_of(rule: RulePlan, surroundings: StoreSurroundings, _sharing: Sharing) -> PushedCode | NotPushed:
     """The code that answers a question, not compiled yet, or why there is none."""
-    found = ask_rule(rule, surroundings)
+    found = surroundings.written(ask_rule, rule)
     return found if isinstance(found, NotPushed) else PushedCode(found, generated_kernel(found.source), Sharing.ALONE)
 
 
@@ -138,10 +144,14 @@ class StoreSurroundings:
     def __init__(self, store: Store, relations: Iterable[str]) -> None:
         self._store = store
         self._relations = [store.relations[name] for name in relations]
-        # Questions are asked of somebody: if they held this object, its store would not be free before Python looks
-        # for such circles.
-        self._told: list[tuple[Callable[[StoreSurroundings], object], object]] = []
+        self._told: dict[Question, object] = {}
         self._sizes = self._sizes_now()
+
+    def written(self, generate: Generate, rule: RulePlan, *others: object) -> PushedRule | NotPushed:
+        """What a generator writes for a rule, or has written when it was told the same."""
+        found = written(generate, rule, self, *others)
+        self._told |= found.told
+        return found.code
 
     def are_as_told(self) -> bool:
         """Whether all questions would have the same answers now; asked again only when a relation is much larger."""
@@ -149,7 +159,7 @@ class StoreSurroundings:
         if sizes == self._sizes:
             return True
         self._sizes = sizes
-        return all(ask(self) == answer for ask, answer in self._told)
+        return all(answer(self, question) == told for question, told in self._told.items())
 
     def _sizes_now(self) -> list[int]:
         return [each.stored.bit_length() for each in self._relations]
@@ -158,33 +168,26 @@ class StoreSurroundings:
         return self._store.relations[relation].width
 
     def is_stored(self, relation: str) -> bool:
-        return self._tell(lambda asked: asked._store.compact(relation) is None)
+        return self._store.compact(relation) is None
 
     def is_rarer(self, one: tuple[str, int], other: tuple[str, int]) -> bool:
-        return self._tell(lambda asked: 2 * asked._keys(*one) < asked._keys(*other))
+        return 2 * self._keys(*one) < self._keys(*other)
 
     def has_long_rows(self, relation: str, key: int) -> bool:
         """A word holds several ids of a key only if those lie close."""
-        stored = self._store.relations[relation]
-        return self._tell(lambda asked: 64 * stored.size >= asked._keys(relation, key) * asked._keys(relation, 1 - key))
+        return 64 * self._store.relations[relation].size >= self._keys(relation, key) * self._keys(relation, 1 - key)
 
     def has_few_ids(self, relation: str, column: int) -> bool:
-        return self._tell(lambda asked: asked._keys(relation, column) <= _FEW_IDS)
+        return self._keys(relation, column) <= _FEW_IDS
 
     def has_several(self, relation: str, key: int) -> bool:
-        stored = self._store.relations[relation]
-        return self._tell(lambda asked: stored.size >= 2 * asked._keys(relation, key))
+        return self._store.relations[relation].size >= 2 * self._keys(relation, key)
 
     def short_column(self, relation: str) -> int | None:
-        return self._tell(lambda asked: asked._store.short_column(relation))
+        return self._store.short_column(relation)
 
     def numbers_pairs(self, relation: str) -> bool:
-        return self._tell(lambda asked: isinstance(asked._store.relations[relation].numbering, PairNumbers))
+        return isinstance(self._store.relations[relation].numbering, PairNumbers)
 
     def _keys(self, relation: str, column: int) -> int:
         return self._store.distinct(relation, (column,))
-
-    def _tell(self, ask: Callable[[StoreSurroundings], Answer]) -> Answer:
-        answer = ask(self)
-        self._told.append((ask, answer))
-        return answer

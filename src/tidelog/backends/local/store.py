@@ -54,6 +54,7 @@ class Store:
         self._ordered: dict[tuple[str, tuple[int, ...], int], OrderedIndex] = {}
         self._distinct: dict[tuple[str, int], tuple[int, int]] = {}
         self._near: dict[tuple[str, tuple[int, ...]], tuple[int, tuple[int, ...] | None]] = {}
+        self._drawn: tuple[tuple[str, int, int], Rows] = ("", 0, 0), np.empty((0, 1), np.int32)
         self._reach: dict[tuple[str, int], tuple[int, int, int]] = {}
 
     def declare(self, schema: Schema) -> None:
@@ -290,11 +291,11 @@ class Store:
     def rows(self, relation: str, version: Version) -> int:
         if version is Version.MARKED:
             return len(self.marked[relation])
-        if version not in (Version.DELTA, Version.OLD):
-            table = self.compact(relation)
-            return self.relations[relation].size if table is None else table.size
-        low, high = self._bounds(relation, version)
-        return high - low
+        table = self.compact(relation)
+        if version is Version.DELTA or version is Version.OLD:
+            stored = self.relations[relation] if table is None else table.picture
+            return stored.delta_start if version is Version.OLD else stored.stored - stored.delta_start
+        return self.relations[relation].size if table is None else table.size
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> int:
         table = self.compact(relation)
@@ -324,24 +325,43 @@ class Store:
         stored = self.relations[relation].stored
         counted, rows = self._distinct.get((relation, column), (0, 0))
         if stored < rows or stored > rows + rows // 2:
-            counted = different_ids(self.relations[relation].rows[:stored], column)
+            counted = different_ids(self._sampled(relation), column, stored)
             self._distinct[relation, column] = counted, stored
         return max(1, counted)
 
+    def _sampled(self, relation: str) -> Rows:
+        """Some of many rows of a relation, or all. What was drawn is kept until something else is: most columns are
+        counted one after the other, and what takes longest is to read so many places of memory."""
+        stored = self.relations[relation]
+        rows = stored.rows[: stored.stored]
+        if stored.stored <= 2 * _SAMPLE:
+            return rows
+        state = relation, stored.generation, stored.stored
+        known, sample = self._drawn
+        if known != state:
+            sample = drawn(rows)
+            self._drawn = state, sample
+        return sample
 
-def different_ids(rows: Rows, column: int) -> int:
-    """How many different ids a column has: counted, or guessed from some of many rows as if ids were spread evenly."""
-    count = rows.shape[0]
-    if count <= 2 * _SAMPLE:
-        return _counted(rows[:, column])
-    drawn = (_places() * count).astype(np.int64)
-    return different_in_all(_counted(rows[drawn, column]), _SAMPLE, count)
+
+def drawn(rows: Rows) -> Rows:
+    """A sample of rows, some of them several times."""
+    sample: Rows = rows.take((_places() * rows.shape[0]).astype(np.int64), axis=0)
+    return sample
+
+
+def different_ids(sample: Rows, column: int, count: int) -> int:
+    """How many different ids a column of so many rows has of which this is a sample, or all: counted, or guessed as if
+    ids were spread evenly."""
+    found = _counted(sample[:, column])
+    return found if sample.shape[0] == count else different_in_all(found, sample.shape[0], count)
 
 
 @cache
 def _places() -> npt.NDArray[np.float64]:
-    """Where the rows of a sample lie, as parts of all rows."""
-    return np.random.default_rng(0).random(_SAMPLE)
+    """Where the rows of a sample lie, as parts of all rows; in order, so that memory is read from one end to the
+    other."""
+    return np.sort(np.random.default_rng(0).random(_SAMPLE))
 
 
 def _counted(ids: npt.NDArray[np.int32]) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from tidelog.plan.estimate import Estimator, Prefix, Sources
 from tidelog.plan.nodes import Distinct, GroupJoin, Node, Project, Scan, Union
-from tidelog.plan.same import Same
+from tidelog.plan.same import Alike, once_for_each
 from tidelog.plan.spine import Source, assemble, flatten, is_marked, with_inner
 from tidelog.plan.statistics import Statistics
 from tidelog.plan.walk import inputs_of
@@ -28,18 +27,26 @@ def order_joins(node: Node, statistics: Statistics, order: tuple[int, ...] | Non
     was written does not matter. Bodies of aggregates are ordered too.
     """
     if isinstance(node, Project):
-        return node if isinstance(node.input, Scan) else replace(node, input=ordered(node.input, statistics, order)[0])
+        if isinstance(node.input, Scan):
+            return node
+        return Project(ordered(node.input, statistics, order)[0], node.columns, node.span)
     return ordered(node, statistics, order)[0]
 
 
 def ordered(node: Node, statistics: Statistics, order: tuple[int, ...] | None = None) -> tuple[Node, float]:
     """`node` with its joins ordered, and how many rows it may have."""
-    return _joins_of(Same(node)).ordered(statistics, order)
+    return _joins_of(node).ordered(statistics, order)
+
+
+@once_for_each
+def _joins_of(body: Node) -> Joins:
+    return _joins_of_all(Alike(body))
 
 
 @lru_cache(BODIES_KEPT)
-def _joins_of(body: Same[Node]) -> Joins:
-    return Joins(body.thing)
+def _joins_of_all(bodies: Alike[Node]) -> Joins:
+    """The joins of bodies that are alike: a program that is read again has the same."""
+    return Joins(bodies.thing)
 
 
 class Joins:
@@ -80,7 +87,7 @@ class Joins:
 def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:
     """The order that a person asked for; sources that it does not name come as soon as their names are bound."""
     best = start
-    while left := remaining(best, estimator):
+    while left := estimator.sources.remaining(best):
         asked = [position for position in order if position in left]
         extra = [position for position in left if position not in order]
         best = estimator.step(best, (extra or asked)[0])
@@ -89,15 +96,14 @@ def follow(order: list[int], start: Prefix, estimator: Estimator) -> Prefix:
 
 def search(start: Prefix, estimator: Estimator) -> Prefix:
     """The cheapest order of all: dynamic programming over sets of sources, one more source at a time."""
-    level = {sum(1 << position for position in start.order): start}
+    level = {start.joined: start}
     for _ in range(len(estimator.sources.all) - len(start.order)):
         following: dict[int, Prefix] = {}
-        for chosen, prefix in level.items():
-            for position in candidates(prefix, estimator):
+        for prefix in level.values():
+            for position in estimator.sources.following(prefix):
                 reached = estimator.step(prefix, position)
-                key = chosen | 1 << position
-                known = following.get(key)
-                following[key] = reached if known is None else cheaper(known, reached, estimator)
+                known = following.get(reached.joined)
+                following[reached.joined] = reached if known is None else cheaper(known, reached, estimator)
         level = following
     return next(iter(level.values()))
 
@@ -105,38 +111,15 @@ def search(start: Prefix, estimator: Estimator) -> Prefix:
 def greedy(start: Prefix, estimator: Estimator) -> Prefix:
     """A good order of many sources: from each of the smallest, the cheapest next step every time."""
     smallest = sorted(
-        remaining(start, estimator), key=lambda position: (estimator.rows(position), label(position, estimator))
+        estimator.sources.remaining(start),
+        key=lambda position: (estimator.rows(position), label(position, estimator)),
     )
     best: Prefix | None = None
     for prefix in [start] if start.order else [estimator.step(start, first) for first in smallest[:STARTS_TRIED]]:
-        while left := candidates(prefix, estimator):
+        while left := estimator.sources.following(prefix):
             prefix = cheapest((estimator.step(prefix, position) for position in left), estimator)
         best = prefix if best is None else cheaper(best, prefix, estimator)
     return start if best is None else best
-
-
-def candidates(prefix: Prefix, estimator: Estimator) -> list[int]:
-    """The sources that may come next: those that share a name with the rows so far, before any product."""
-    left = remaining(prefix, estimator)
-    if not prefix.order or len(left) < 2:
-        return left
-    sources, values = estimator.sources, prefix.values
-    connected = [
-        position
-        for position in left
-        if sources.fit_anywhere[position] or not sources.columns[position].isdisjoint(values)
-    ]
-    return connected or left
-
-
-def remaining(prefix: Prefix, estimator: Estimator) -> list[int]:
-    """The sources not joined yet whose own needs are bound."""
-    order, bound = prefix.order, prefix.values.keys()
-    return [
-        position
-        for position, needed in enumerate(estimator.sources.needs)
-        if position not in order and (not needed or needed <= bound)
-    ]
 
 
 def cheapest(prefixes: Iterable[Prefix], estimator: Estimator) -> Prefix:
