@@ -39,8 +39,8 @@ TEST_SHARE = 0.25
 ANTIJOIN_SHARE = 0.7
 INDEX_UPKEEP = 4.0
 
-MEETINGS_KEPT = 1 << 12
-"""A body that is searched in full has no more."""
+MEETINGS_KEPT = 1 << 9
+"""More than a search among seven sources meets."""
 
 
 class Prefix(NamedTuple):

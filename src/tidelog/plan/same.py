@@ -64,10 +64,10 @@ def as_written(thing: object) -> Hashable:
     if isinstance(thing, str):
         return thing
     if isinstance(thing, tuple):
-        return tuple([as_written(each) for each in thing])
+        return tuple(map(as_written, thing))
     names = getattr(thing, "__dataclass_fields__", None)
     if names is not None:
-        return type(thing), *[as_written(getattr(thing, name)) for name in names]
+        return type(thing), *map(as_written, [getattr(thing, name) for name in names])
     if isinstance(thing, float):
         return pack("d", thing)
     if isinstance(thing, Mapping):
