@@ -19,7 +19,7 @@ from tidelog.backends.local.profile import Profile
 from tidelog.backends.protocol import Backend, RuleCost, Tier
 from tidelog.checking import check_outputs, check_program
 from tidelog.connectors.directives import read_input, write_outputs
-from tidelog.connectors.freed_memory import give_back_freed_memory
+from tidelog.connectors.freed_memory import FREED_BY_LOADS
 from tidelog.connectors.protocol import PLAIN, Options, open_source
 from tidelog.connectors.python_rows import nullary
 from tidelog.errors import UsageError
@@ -102,21 +102,20 @@ class Session(World):
 
     def load(self, relation: str, path: str | Path, options: Options = PLAIN) -> int:
         """Adds the facts of a file, in the format its suffix names, and returns how many were new."""
-        new = self.insert(relation, open_source(Path(path), options).read(self._schema(relation)))
-        give_back_freed_memory()
-        return new
+        with FREED_BY_LOADS.freeing():
+            return self.insert(relation, open_source(Path(path), options).read(self._schema(relation)))
 
     def load_inputs(self, folder: str | Path = ".") -> int:
         """Adds what the program's `.input` directives name, read from `folder`, and returns how many were new."""
         self._check_changeable()
-        read = [
-            (relation, read_input(directive, self.schemas[relation], Path(folder), texts=self.program.texts))
-            for directive in self.program.inputs
-            for relation in directive.relations
-        ]
-        new = self._load_all(read)
-        give_back_freed_memory()
-        return new
+        with FREED_BY_LOADS.freeing():
+            return self._load_all(
+                [
+                    (relation, read_input(directive, self.schemas[relation], Path(folder), texts=self.program.texts))
+                    for directive in self.program.inputs
+                    for relation in directive.relations
+                ]
+            )
 
     def write_outputs(self, folder: str | Path = ".") -> None:
         """Writes what the program's `.output` and `.printsize` directives ask for, all of it or nothing."""
