@@ -9,13 +9,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from tidelog.kernels import jit
-from tidelog.kernels.kept import cache_folder
+from tidelog.kernels.kept import cache_folder, can_be_kept
 
 Form = list[Any]
 """An array as its dtype, dimensions and layout; a number as nothing."""
@@ -23,19 +24,30 @@ Form = list[Any]
 
 def start_compiler(module: str, jobs: object = None) -> subprocess.Popen[str]:
     """A process that runs a module, which reads its jobs as JSON and compiles; it ends by itself."""
-    compiling = subprocess.Popen(
-        [sys.executable, "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,  # Ctrl-C in the terminal is not meant for it
-    )
-    assert compiling.stdin is not None
-    with suppress(BrokenPipeError):  # it has ended already; that there is no note will say that nothing was made
-        compiling.stdin.write(json.dumps(jobs))
-        compiling.stdin.close()
-    return compiling
+    with _written_down(jobs) as written:
+        return subprocess.Popen(
+            [sys.executable, "-m", module],
+            stdin=written,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C in the terminal is not meant for it
+        )
+
+
+@contextmanager
+def _written_down(jobs: object) -> Iterator[IO[str] | int]:
+    """A file to read jobs from: a pipe takes little before somebody reads, so that who writes to it would wait.
+
+    Where nothing can be kept, nobody could use what is made either: then there is nothing to read.
+    """
+    if not can_be_kept():
+        yield subprocess.DEVNULL
+        return
+    with TemporaryFile("w+", encoding="utf-8", dir=cache_folder()) as file:
+        json.dump(jobs, file)
+        file.seek(0)
+        yield file
 
 
 def let_others_go_first() -> None:
