@@ -12,6 +12,7 @@ from time import perf_counter
 from unittest.mock import patch
 
 import tidelog
+from benchmarks.compilers import ended_compilers
 from tidelog import Tier
 from tidelog.backends.local import tiers
 from tidelog.kernels.jit import use_compiled
@@ -51,4 +52,5 @@ def run(tier: Tier) -> dict[str, float]:
 
 if __name__ == "__main__":
     use_compiled()
-    print(json.dumps(run(Tier(sys.argv[1]))))
+    with ended_compilers():
+        print(json.dumps(run(Tier(sys.argv[1]))))

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import tidelog
+from benchmarks.compilers import ended_compilers
 from benchmarks.measurement import Clock, Timed
 from benchmarks.workloads import WORKLOADS, Workload
 from tidelog.kernels.jit import use_compiled
@@ -33,8 +34,9 @@ def run(workload: Workload, folder: Path, threads: int, tier: tidelog.Tier) -> T
 def main(arguments: list[str]) -> None:
     tier, workload, threads, facts, *once = arguments
     use_compiled()
-    for _ in range(1 if once else 2):
-        timed = run(WORKLOADS[workload], Path(facts), int(threads), tidelog.Tier(tier))
+    with ended_compilers():
+        for _ in range(1 if once else 2):
+            timed = run(WORKLOADS[workload], Path(facts), int(threads), tidelog.Tier(tier))
     print(json.dumps(asdict(timed)))
 
 

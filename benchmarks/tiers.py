@@ -130,8 +130,7 @@ def cold_runs(run: Callable[[Tier, Path], float], options: argparse.Namespace, k
     """The medians for batches and for auto of runs with kernels on disk, and no generated code."""
 
     def run_cold(tier: Tier) -> float:
-        # Another process may still be compiling into the folder when the run is over.
-        with tempfile.TemporaryDirectory(prefix="tidelog-tiers-", ignore_cleanup_errors=True) as copied:
+        with tempfile.TemporaryDirectory(prefix="tidelog-tiers-") as copied:
             shutil.copytree(kernels, copied, dirs_exist_ok=True)
             return run(tier, Path(copied))
 
