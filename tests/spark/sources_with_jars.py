@@ -28,11 +28,12 @@ SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest."""
+"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest. The JVM
+reserves 48 MB for code where it stops at that level, which were not enough once: it ended."""
 
 NO_JARS = 77
 """The exit code where Spark cannot fetch its packages."""
