@@ -32,8 +32,10 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest. The JVM
-reserves 48 MB for code where it stops at that level, which were not enough once: it ended."""
+"""With Delta Lake. Its plans are large and the rows are few: to compile them would take longer than all the rest.
+
+Where it stops at that level, the JVM reserves 48 MB for code, which were not enough once: it ended.
+"""
 
 NO_JARS = 77
 """The exit code where Spark cannot fetch its packages."""
