@@ -147,7 +147,7 @@ def said_by(name: str, arguments: tuple[str, ...], cache: Path) -> str:
 
 
 def times_cold(repeat: int) -> int:
-    return max(1, repeat // 2)
+    return (repeat + 1) // 2
 
 
 def pairs_of_runs(run: Callable[[Tier], float], repeat: int) -> tuple[float, float]:
