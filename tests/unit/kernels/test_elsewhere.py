@@ -13,8 +13,10 @@ import json, sys, time
 from pathlib import Path
 
 folder = Path(sys.argv[0]).parent
-deadline = time.monotonic() + 60
-while not (folder / "go_on").exists() and time.monotonic() < deadline:
+deadline = time.monotonic() + 20
+while not (folder / "go_on").exists():
+    if time.monotonic() > deadline:
+        sys.exit("whoever started this waits until it reads")
     time.sleep(0.01)
 said = sys.stdin.read()
 (folder / "was_read").write_text(str(len(json.loads(said))) if said else "nothing")
