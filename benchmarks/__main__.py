@@ -26,7 +26,7 @@ from benchmarks import (
     yield_tables,
 )
 from benchmarks.measure import SYSTEMS
-from benchmarks.names import one_of
+from benchmarks.names import one_of, positive
 from benchmarks.rivals import table as rivals
 from benchmarks.runner import TIDELOG, Settings, run_all
 from benchmarks.startup import measure_startup
@@ -114,13 +114,6 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def thread_counts(text: str) -> tuple[int, ...]:
     return tuple(positive(part) for part in text.split(","))
-
-
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
-    return value
 
 
 def describe_machine(settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Names that a benchmark can be asked for on the command line."""
+"""What a benchmark can be asked for on the command line: names, and numbers of runs."""
 
 from __future__ import annotations
 
@@ -16,3 +16,11 @@ def one_of(known: Iterable[str]) -> Callable[[str], str]:
         return text
 
     return name
+
+
+def positive(text: str) -> int:
+    """A number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
+    return value

@@ -16,6 +16,7 @@ from time import process_time
 
 import pyarrow as pa
 
+from benchmarks.names import positive
 from benchmarks.table import markdown
 from tidelog.analysis.checked import CheckedProgram
 from tidelog.backends.local.backend import LocalBackend
@@ -154,7 +155,7 @@ def measure(one: Workload, retention: Retention) -> tuple[float, Result]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """0; prints the table."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures networks.")
-    parser.add_argument("--repeat", type=int, default=5, help="runs of each, of which the median counts (default: 5)")
+    parser.add_argument("--repeat", type=positive, default=5, help="runs of each; the median counts (default: 5)")
     parser.add_argument("--only", default="", help="only programs whose names contain this")
     options = parser.parse_args(arguments)
     header = ["program", "cycles", *(f"{each.value} s" for each in COMPARED), "cosma / better", "overturned"]

@@ -13,7 +13,7 @@ from statistics import geometric_mean, median
 
 from benchmarks.generators import prepare, prepare_sample
 from benchmarks.measurement import Measurement
-from benchmarks.names import one_of
+from benchmarks.names import one_of, positive
 from benchmarks.runner import Failure, run_apart, run_file
 from benchmarks.table import markdown
 from benchmarks.workloads import ALL, DEFAULT_DATA, WORKLOADS, Workload
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures generated code.")
     parser.add_argument("names", nargs="*", type=one_of(WORKLOADS), metavar="name", help=", ".join(WORKLOADS))
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each, of which the median counts")
+    parser.add_argument("--repeat", type=positive, default=3, help="runs of each, of which the median counts")
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds that one run may take")
     return parser.parse_args(arguments)

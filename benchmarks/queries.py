@@ -16,6 +16,7 @@ from numpy.random import default_rng
 import tidelog
 from benchmarks.generators import Rows, prepare
 from benchmarks.measurement import Clock
+from benchmarks.names import positive
 from benchmarks.table import markdown
 from benchmarks.workloads import DEFAULT_DATA, PROGRAMS
 from tidelog.kernels.jit import use_compiled
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures questions.")
-    parser.add_argument("--repeat", type=int, default=5, help="runs that derive everything, of which the median counts")
+    parser.add_argument("--repeat", type=positive, default=5, help="runs that derive everything; the median counts")
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     return parser.parse_args(arguments)
 

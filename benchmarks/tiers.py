@@ -22,7 +22,7 @@ from time import perf_counter
 import tidelog
 from benchmarks.generators import prepare
 from benchmarks.hundred_rules import RULES
-from benchmarks.names import one_of
+from benchmarks.names import one_of, positive
 from benchmarks.runner import Failure, run_file
 from benchmarks.table import markdown
 from benchmarks.workloads import ALL, DEFAULT_DATA, WORKLOADS, Workload
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 when a run failed or a goal was missed."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Compares whole runs.")
     parser.add_argument("names", nargs="*", type=one_of(WORKLOADS), metavar="name", help=", ".join(WORKLOADS))
-    parser.add_argument("--repeat", type=int, default=5, help="runs of each, of which the median counts")
+    parser.add_argument("--repeat", type=positive, default=5, help="runs of each, of which the median counts")
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     options = parser.parse_args(arguments)
     chosen = [WORKLOADS[name] for name in options.names] or [each for each in ALL if not each.on_request]

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.generators import prepare
-from benchmarks.names import one_of
+from benchmarks.names import one_of, positive
 from benchmarks.paper_tables import paper_tables
 from benchmarks.runner import Failure, run_file
 from benchmarks.table import markdown
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {NAME}", description="Measures changes.")
     parser.add_argument("names", nargs="*", type=one_of(EXPERIMENTS), metavar="name", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each, of which the median counts")
+    parser.add_argument("--repeat", type=positive, default=3, help="runs of each, of which the median counts")
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where the facts are kept or generated")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds that one run may take")
     return parser.parse_args(arguments)
